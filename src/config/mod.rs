@@ -1,0 +1,1 @@
+//! Settings: what was written, where, and what it means. Nothing here starts anything.

@@ -1,0 +1,1 @@
+//! The interactive terminal: a line editor below, what happens above. Knows only the runtime.

@@ -1,0 +1,1 @@
+//! Named agents: `agents/*.md` with their model, tools, skills and limits.

@@ -1,0 +1,1 @@
+//! Skills: short guides in Markdown that an agent loads when it needs them.

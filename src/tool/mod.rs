@@ -1,0 +1,79 @@
+//! What a tool is, and what it is given. The tools themselves live in `tools/` and beside what they control.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub use crate::message::ToolSpec;
+use crate::message::{CallId, RawArgs};
+
+/// Something that a model can call.
+///
+/// Contract: `call` checks its own arguments (see `args`), ends soon after `cx.cancel` fires, and leaves no process
+/// behind when its future is dropped. It may panic: the caller turns that into an error result.
+pub trait Tool: Send + Sync {
+    /// Name, description and schema; the same for the tool's whole life.
+    fn spec(&self) -> &ToolSpec;
+
+    /// What the call would change, if anything: two calls of one answer with the same key run one after the other.
+    ///
+    /// Called with unchecked arguments; answers `None` when they cannot be read.
+    fn writes(&self, _args: &RawArgs) -> Option<PathBuf> {
+        None
+    }
+
+    /// Runs it.
+    fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+}
+
+/// What a call may use of its run.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The call's id.
+    pub call: CallId,
+    /// Fires when the run is aborted.
+    pub cancel: CancellationToken,
+    /// Shows output while the tool runs; returns at once.
+    pub progress: Arc<dyn Fn(String) + Send + Sync>,
+    /// Where full outputs go when they are cut for the model; made on first use.
+    pub artifacts: PathBuf,
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolOutput {
+    /// For the model.
+    pub text: String,
+    /// For people and programs; never part of a request.
+    pub details: Value,
+}
+
+/// A failure that the model can act on: a sentence that names the thing and says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolError(String);
+
+impl ToolOutput {
+    /// Text without details.
+    pub fn text(text: impl Into<String>) -> ToolOutput {
+        ToolOutput { text: text.into(), details: Value::Null }
+    }
+}
+
+impl ToolError {
+    /// A sentence for the model.
+    pub fn new(sentence: impl Into<String>) -> ToolError {
+        ToolError(sentence.into())
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ToolError {}

@@ -1,0 +1,1 @@
+//! All integration tests in one binary, a file or folder per room.
