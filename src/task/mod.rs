@@ -1,1 +1,150 @@
 //! A unit of dispatched work as files: brief, directory, progress, report. Who runs it and when is decided in `runtime`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::message::Usage;
+
+/// Names one task of a workspace, written `t_001`; beyond 999 the number simply grows.
+///
+/// Counts from 1 and is never used twice, also after a directory was deleted by hand while the program ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskId(pub u32);
+
+/// What a task was asked: the body of task.md and the part of its frontmatter that shapes the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Brief {
+    /// One line for people; made from the body when it is empty.
+    pub title: String,
+    /// The work, in Markdown, complete in itself: a worker sees nothing of the conversation it came from.
+    pub body: String,
+    /// The role from agents/ that does it; `None` is the plain worker.
+    pub agent: Option<String>,
+    /// `provider/model`; `None` leaves the choice to the role, then to the configuration.
+    pub model: Option<String>,
+    /// Paths below the workspace root that the worker may write besides its own directory.
+    pub touches: Vec<String>,
+    /// Model calls it may make; `None` leaves it to the role, then to the configuration.
+    pub max_turns: Option<u32>,
+    /// The session whose main agent gets the report; set by the runtime.
+    pub session: Option<String>,
+    /// How many dispatches lie above it: 1 for a task of the main agent; set by the runtime.
+    pub depth: u32,
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Waiting for a place in the crew.
+    Queued,
+    /// A worker is on it.
+    Running,
+    /// The worker answered.
+    Done,
+    /// A fault ended it.
+    Failed,
+    /// Somebody stopped it.
+    Aborted,
+    /// It used up its turns; the answer is the wrap-up written in the last one.
+    LimitTurns,
+    /// The program ended before the task did.
+    Interrupted,
+}
+
+/// What a worker's end tells whoever dispatched it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskReport {
+    /// Which task.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// How it ended; never [`TaskStatus::Queued`] or [`TaskStatus::Running`].
+    pub status: TaskStatus,
+    /// The worker's last words, or what went wrong.
+    pub answer: String,
+    /// Model calls made.
+    pub turns: u32,
+    /// Tokens of all of them.
+    pub usage: Usage,
+    /// When the run began; `None` when it never did.
+    pub started: Option<Timestamp>,
+    /// When it was over.
+    pub ended: Timestamp,
+    /// From start to end; zero when it never started.
+    pub took: Duration,
+    /// The task's directory, with result.md in it.
+    pub dir: PathBuf,
+}
+
+/// Text that names no task.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no task id; write it like t_001")]
+pub struct NoTaskId(String);
+
+impl TaskStatus {
+    /// Nothing more will happen to the task.
+    pub fn is_over(self) -> bool {
+        match self {
+            TaskStatus::Queued | TaskStatus::Running => false,
+            TaskStatus::Done
+            | TaskStatus::Failed
+            | TaskStatus::Aborted
+            | TaskStatus::LimitTurns
+            | TaskStatus::Interrupted => true,
+        }
+    }
+
+    /// The word used in files and on the wire: `limit_turns`.
+    pub fn word(self) -> &'static str {
+        match self {
+            TaskStatus::Queued => "queued",
+            TaskStatus::Running => "running",
+            TaskStatus::Done => "done",
+            TaskStatus::Failed => "failed",
+            TaskStatus::Aborted => "aborted",
+            TaskStatus::LimitTurns => "limit_turns",
+            TaskStatus::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl fmt::Display for TaskStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t_{:03}", self.0)
+    }
+}
+
+impl FromStr for TaskId {
+    type Err = NoTaskId;
+
+    /// Reads `t_001`; leading zeros are not needed.
+    fn from_str(text: &str) -> Result<TaskId, NoTaskId> {
+        let digits = text.strip_prefix("t_").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = digits.and_then(|digits| digits.parse().ok()).filter(|number| *number > 0);
+        number.map(TaskId).ok_or_else(|| NoTaskId(text.chars().take(40).collect()))
+    }
+}
+
+impl Serialize for TaskId {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskId {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<TaskId, D::Error> {
+        String::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
+}
