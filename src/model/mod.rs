@@ -1,6 +1,9 @@
 //! A language model behind one trait: a request goes in, deltas come out while it talks, a whole reply at the end.
 //! The wire formats, the transport and the decorators live in the files of this room; the loop knows only this one.
 
+pub mod catalog;
+pub mod provider;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,0 +1,330 @@
+//! Which models there are and which one is meant: the built-in providers, keys and addresses from the environment, own
+//! models of tests and library users. How a provider is spoken to is not here.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use secrecy::SecretString;
+use url::{Host, Url};
+
+use super::provider::{KnownModel, Provider, built_in};
+use super::{Model, ModelId};
+
+/// Context window, in tokens, of a model that nobody knows.
+const UNKNOWN_WINDOW: u64 = 128_000;
+/// Most output tokens of a model that nobody knows.
+const UNKNOWN_MAX_OUT: u64 = 8_192;
+
+/// All models within reach. Cheap to clone; clones share connections and what was encoded.
+#[derive(Clone)]
+pub struct Models {
+    doors: Arc<Vec<Door>>,
+    own: Arc<HashMap<ModelId, Arc<dyn Model>>>,
+    made: Arc<Mutex<HashMap<ModelId, Arc<dyn Model>>>>,
+}
+
+/// A provider with what the environment adds to it.
+#[derive(Debug, Clone)]
+struct Door {
+    provider: Provider,
+    base_url: Result<Url, NoModel>,
+    key: Key,
+}
+
+#[derive(Debug, Clone)]
+enum Key {
+    NotNeeded,
+    Missing,
+    Unfit { variable: String },
+    Ready { variable: String, secret: SecretString },
+}
+
+/// The model that was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Which.
+    pub id: ModelId,
+    /// Why this one: one line for a person.
+    pub why: String,
+}
+
+/// Why there is no such model. The text never holds a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoModel {
+    /// The part before the slash is not known.
+    #[error("no provider {provider}{nearest}; known are {known}")]
+    UnknownProvider {
+        /// As written.
+        provider: String,
+        /// A guess, as part of the sentence; may be empty.
+        nearest: String,
+        /// All names.
+        known: String,
+    },
+    /// Neither `provider/model`, nor a provider, nor the name of a listed model.
+    #[error("{0} is no model; write PROVIDER/MODEL, for example anthropic/claude-sonnet-5-5")]
+    NotAModel(String),
+    /// The provider has no model of its own choice.
+    #[error("{provider} has no default model; write {provider}/MODEL")]
+    NoDefault {
+        /// Which.
+        provider: String,
+    },
+    /// No variable holds a key.
+    #[error("{provider} needs a key; set {variable}")]
+    MissingKey {
+        /// Whose.
+        provider: String,
+        /// The variable to set.
+        variable: String,
+    },
+    /// A key that cannot be sent.
+    #[error("the key in {variable} holds a newline or another character that no key has; set it again without")]
+    UnfitKey {
+        /// Where it was found.
+        variable: String,
+    },
+    /// An address that cannot be used.
+    #[error("base URL {url} of {provider} {why}; write it like https://host/v1 or http://127.0.0.1:8080/v1")]
+    BadUrl {
+        /// Whose.
+        provider: String,
+        /// As written.
+        url: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Something built in does not work.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl Models {
+    /// The built-in providers with keys and addresses from an environment: `<KEY VARIABLE>`, `<PROVIDER>_BASE_URL`.
+    ///
+    /// # Errors
+    /// [`NoModel::Broken`] when the built-in list cannot be read. Faults of a single provider are told by [`Models::get`].
+    pub fn from_env(env: &dyn Fn(&str) -> Option<String>) -> Result<Models, NoModel> {
+        let providers = built_in().map_err(|e| NoModel::Broken(format!("built-in defaults/models.yaml: {e}")))?;
+        let doors = providers.into_iter().map(|provider| Door::new(provider, env)).collect();
+        Ok(Models { doors: Arc::new(doors), own: Arc::default(), made: Arc::default() })
+    }
+
+    /// Adds a model under its own id; it goes before a provider's.
+    #[must_use]
+    pub fn with(mut self, model: Arc<dyn Model>) -> Models {
+        let mut own = (*self.own).clone();
+        own.insert(model.id().clone(), model);
+        self.own = Arc::new(own);
+        self
+    }
+
+    /// Sends what is meant for a provider to another address.
+    ///
+    /// # Errors
+    /// [`NoModel::UnknownProvider`], [`NoModel::BadUrl`].
+    pub fn with_base_url(mut self, provider: &str, url: &str) -> Result<Models, NoModel> {
+        let mut doors = (*self.doors).clone();
+        let Some(door) = doors.iter_mut().find(|door| door.provider.id == provider) else {
+            return Err(self.unknown(provider));
+        };
+        door.base_url = Ok(read_url(provider, url)?);
+        self.doors = Arc::new(doors);
+        self.made = Arc::default();
+        Ok(self)
+    }
+
+    /// The providers in order of preference.
+    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.doors.iter().map(|door| &door.provider)
+    }
+
+    /// The variable a provider's key was found in, if one was found.
+    pub fn key_variable(&self, provider: &str) -> Option<&str> {
+        match &self.door(provider).ok()?.key {
+            Key::Ready { variable, .. } | Key::Unfit { variable } => Some(variable),
+            Key::NotNeeded | Key::Missing => None,
+        }
+    }
+
+    /// Answers the model, connected to nothing yet. The same id gives the same instance.
+    ///
+    /// # Errors
+    /// Every [`NoModel`] but [`NoModel::NotAModel`].
+    pub fn get(&self, id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
+        if let Some(own) = self.own.get(id) {
+            return Ok(own.clone());
+        }
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = made.get(id) {
+            return Ok(model.clone());
+        }
+        let model = self.door(&id.provider)?.open(id)?;
+        made.insert(id.clone(), model.clone());
+        Ok(model)
+    }
+
+    /// The model to use, first hit wins: what the command line says, what the configuration says, the first provider
+    /// with a key in the environment, the pilot. Whether it can be had is told by [`Models::get`].
+    ///
+    /// # Errors
+    /// What [`Models::read`] says of the first that is given.
+    pub fn choose(&self, flag: Option<&str>, config: Option<&str>) -> Result<Choice, NoModel> {
+        if let Some(text) = flag {
+            return Ok(Choice { id: self.read(text)?, why: "named on the command line".to_owned() });
+        }
+        if let Some(text) = config {
+            return Ok(Choice { id: self.read(text)?, why: "named in the configuration".to_owned() });
+        }
+        for door in self.doors.iter() {
+            let Some(model) = &door.provider.default else { continue };
+            if let Key::Ready { variable, .. } | Key::Unfit { variable } = &door.key {
+                let id = ModelId { provider: door.provider.id.clone(), model: model.clone() };
+                return Ok(Choice { id, why: format!("{variable} is set") });
+            }
+        }
+        let id = ModelId { provider: "pilot".to_owned(), model: "pilot".to_owned() };
+        Ok(Choice { id, why: "no key in the environment; the pilot is built in and no language model".to_owned() })
+    }
+
+    /// Reads what a person writes: `provider/model`, only a provider (its default model), or only a listed model.
+    ///
+    /// # Errors
+    /// [`NoModel::NotAModel`], [`NoModel::NoDefault`], [`NoModel::UnknownProvider`].
+    pub fn read(&self, text: &str) -> Result<ModelId, NoModel> {
+        let text = text.trim();
+        if text == "pilot" {
+            return Ok(ModelId { provider: "pilot".to_owned(), model: "pilot".to_owned() });
+        }
+        if let Some(id) = ModelId::parse(text) {
+            let known = self.own.contains_key(&id) || ["pilot", "scripted"].contains(&id.provider.as_str());
+            return if known { Ok(id) } else { self.door(&id.provider).map(|_| id) };
+        }
+        if let Ok(door) = self.door(text) {
+            let provider = text.to_owned();
+            return match &door.provider.default {
+                Some(model) => Ok(ModelId { provider, model: model.clone() }),
+                None => Err(NoModel::NoDefault { provider }),
+            };
+        }
+        let lister = self.providers().find(|provider| provider.model(text).is_some());
+        match lister {
+            Some(provider) => Ok(ModelId { provider: provider.id.clone(), model: text.to_owned() }),
+            None => Err(NoModel::NotAModel(text.to_owned())),
+        }
+    }
+
+    /// Context window of a model in tokens; a careful guess for one that is not listed.
+    pub fn window(&self, id: &ModelId) -> u64 {
+        let listed = self.listed(id).map(|model| model.window);
+        listed.or_else(|| Some(self.door(&id.provider).ok()?.provider.window)).unwrap_or(UNKNOWN_WINDOW)
+    }
+
+    /// Most tokens a model writes in one reply; a careful guess for one that is not listed.
+    pub fn max_out(&self, id: &ModelId) -> u64 {
+        let listed = self.listed(id).map(|model| model.max_out);
+        listed.or_else(|| Some(self.door(&id.provider).ok()?.provider.max_out)).unwrap_or(UNKNOWN_MAX_OUT)
+    }
+
+    fn listed(&self, id: &ModelId) -> Option<&KnownModel> {
+        self.door(&id.provider).ok()?.provider.model(&id.model)
+    }
+
+    fn door(&self, provider: &str) -> Result<&Door, NoModel> {
+        self.doors.iter().find(|door| door.provider.id == provider).ok_or_else(|| self.unknown(provider))
+    }
+
+    fn unknown(&self, provider: &str) -> NoModel {
+        let mut known: Vec<&str> = self.providers().map(|p| p.id.as_str()).collect();
+        known.extend(["pilot", "scripted"]);
+        let nearest = known.iter().map(|name| (distance(provider, name), name)).min();
+        let nearest = match nearest {
+            Some((off, name)) if off <= 2 => format!(", did you mean {name}?"),
+            Some(_) | None => String::new(),
+        };
+        NoModel::UnknownProvider { provider: provider.to_owned(), nearest, known: known.join(", ") }
+    }
+}
+
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own: Vec<String> = self.own.keys().map(ModelId::to_string).collect();
+        f.debug_struct("Models").field("doors", &self.doors).field("own", &own).finish()
+    }
+}
+
+impl Door {
+    fn new(provider: Provider, env: &dyn Fn(&str) -> Option<String>) -> Door {
+        let url = env(&provider.base_url_variable()).filter(|url| !url.trim().is_empty());
+        let base_url = read_url(&provider.id, url.as_deref().unwrap_or(&provider.base_url));
+        let found = provider
+            .keys
+            .iter()
+            .find_map(|variable| env(variable).filter(|key| !key.is_empty()).map(|key| (variable.clone(), key)));
+        let key = match found {
+            None if provider.keys.is_empty() => Key::NotNeeded,
+            None => Key::Missing,
+            Some((variable, key)) if key.chars().all(|c| c.is_ascii_graphic()) => {
+                Key::Ready { variable, secret: key.into() }
+            }
+            Some((variable, _)) => Key::Unfit { variable },
+        };
+        Door { provider, base_url, key }
+    }
+
+    fn open(&self, _id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
+        let base = self.base_url.clone()?;
+        match &self.key {
+            Key::Missing if !is_loopback(&base) => Err(NoModel::MissingKey {
+                provider: self.provider.id.clone(),
+                variable: self.provider.keys.join(" or "),
+            }),
+            Key::Unfit { variable } => Err(NoModel::UnfitKey { variable: variable.clone() }),
+            Key::Missing | Key::NotNeeded | Key::Ready { .. } => {
+                Err(NoModel::Broken(format!("{} is not connected yet", self.provider.name)))
+            }
+        }
+    }
+}
+
+/// The address names this machine.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+fn read_url(provider: &str, text: &str) -> Result<Url, NoModel> {
+    let bad = |why: &str| NoModel::BadUrl { provider: provider.to_owned(), url: text.to_owned(), why: why.to_owned() };
+    let text = text.trim().trim_end_matches('/');
+    if !text.starts_with("http://") && !text.starts_with("https://") {
+        return Err(bad("does not begin with http:// or https://"));
+    }
+    let url = Url::parse(text).map_err(|e| bad(&format!("cannot be read ({e})")))?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(bad("has a query or a fragment"));
+    }
+    Ok(url)
+}
+
+/// Edits between two short words (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        row[0] = left;
+        for (j, y) in b.iter().enumerate() {
+            let above = row[j + 1];
+            left = (diagonal + usize::from(x != *y)).min(above + 1).min(left + 1);
+            diagonal = above;
+            row[j + 1] = left;
+        }
+    }
+    row[b.len()]
+}
