@@ -1,4 +1,5 @@
 //! All integration tests in one binary, a file or folder per room.
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
 mod house;
+mod server;
 mod workspace;

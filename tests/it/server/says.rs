@@ -1,0 +1,161 @@
+//! Well-formed streamed replies in both wire formats.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+/// What a model says in one reply: blocks in order, then why it stopped and what it cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Says {
+    blocks: Vec<Said>,
+    stop: Option<&'static str>,
+    input: u64,
+    cached: u64,
+    output: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Said {
+    Text(String),
+    Thinking { text: String, signature: String },
+    Call { id: String, name: String, args: String },
+}
+
+/// A reply without content; add to it.
+pub fn says() -> Says {
+    Says { blocks: Vec::new(), stop: None, input: 10, cached: 0, output: 5 }
+}
+
+impl Says {
+    pub fn text(mut self, text: impl Into<String>) -> Says {
+        self.blocks.push(Said::Text(text.into()));
+        self
+    }
+
+    /// Reasoning; the signature is sent in Anthropic's format only.
+    pub fn thinking(mut self, text: &str, signature: &str) -> Says {
+        self.blocks.push(Said::Thinking { text: text.to_owned(), signature: signature.to_owned() });
+        self
+    }
+
+    pub fn call(self, id: &str, name: &str, args: Value) -> Says {
+        self.call_raw(id, name, &args.to_string())
+    }
+
+    /// A call whose arguments may be no JSON.
+    pub fn call_raw(mut self, id: &str, name: &str, args: &str) -> Says {
+        self.blocks.push(Said::Call { id: id.to_owned(), name: name.to_owned(), args: args.to_owned() });
+        self
+    }
+
+    /// Uncached input, cached input and output tokens; 10, 0 and 5 otherwise.
+    pub fn usage(mut self, input: u64, cached: u64, output: u64) -> Says {
+        (self.input, self.cached, self.output) = (input, cached, output);
+        self
+    }
+
+    /// In the words of Anthropic, for example `max_tokens` or `refusal`; otherwise it follows from the blocks.
+    pub fn stop(mut self, stop: &'static str) -> Says {
+        self.stop = Some(stop);
+        self
+    }
+
+    fn stop_reason(&self) -> &'static str {
+        let calls = self.blocks.iter().any(|block| matches!(block, Said::Call { .. }));
+        self.stop.unwrap_or(if calls { "tool_use" } else { "end_turn" })
+    }
+
+    /// The event stream of Anthropic Messages.
+    pub fn anthropic(&self) -> String {
+        let mut out = String::new();
+        let mut event =
+            |data: Value| write!(out, "event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap()).unwrap();
+        let usage = json!({"input_tokens": self.input, "cache_read_input_tokens": self.cached,
+            "cache_creation_input_tokens": 0, "output_tokens": 1});
+        event(json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
+            "model": "scripted", "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}}));
+        event(json!({"type": "ping"}));
+        for (index, block) in self.blocks.iter().enumerate() {
+            let (start, deltas) = match block {
+                Said::Text(text) => {
+                    let (a, b) = halves(text);
+                    let delta = |text| json!({"type": "text_delta", "text": text});
+                    (json!({"type": "text", "text": ""}), vec![delta(a), delta(b)])
+                }
+                Said::Thinking { text, signature } => {
+                    let (a, b) = halves(text);
+                    let delta = |text| json!({"type": "thinking_delta", "thinking": text});
+                    let seal = json!({"type": "signature_delta", "signature": signature});
+                    (json!({"type": "thinking", "thinking": "", "signature": ""}), vec![delta(a), delta(b), seal])
+                }
+                Said::Call { id, name, args } => {
+                    let (a, b) = halves(args);
+                    let delta = |text| json!({"type": "input_json_delta", "partial_json": text});
+                    (json!({"type": "tool_use", "id": id, "name": name, "input": {}}), vec![delta(a), delta(b)])
+                }
+            };
+            event(json!({"type": "content_block_start", "index": index, "content_block": start}));
+            for delta in deltas {
+                event(json!({"type": "content_block_delta", "index": index, "delta": delta}));
+            }
+            event(json!({"type": "content_block_stop", "index": index}));
+        }
+        event(json!({"type": "message_delta", "delta": {"stop_reason": self.stop_reason(), "stop_sequence": null},
+            "usage": {"output_tokens": self.output}}));
+        event(json!({"type": "message_stop"}));
+        out
+    }
+
+    /// The event stream of OpenAI Chat Completions.
+    pub fn openai(&self) -> String {
+        let mut out = String::new();
+        let mut chunk = |choices: Value, usage: Value| {
+            let data = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
+                "choices": choices, "usage": usage});
+            write!(out, "data: {data}\n\n").unwrap();
+        };
+        let mut delta = |delta: Value, finish: Value| {
+            chunk(json!([{"index": 0, "delta": delta, "finish_reason": finish}]), Value::Null);
+        };
+        delta(json!({"role": "assistant", "content": null}), Value::Null);
+        let mut index = 0;
+        for block in &self.blocks {
+            match block {
+                Said::Text(text) => {
+                    let (a, b) = halves(text);
+                    delta(json!({"content": a}), Value::Null);
+                    delta(json!({"content": b}), Value::Null);
+                }
+                Said::Thinking { text, .. } => delta(json!({"reasoning_content": text}), Value::Null),
+                Said::Call { id, name, args } => {
+                    let (a, b) = halves(args);
+                    let open = json!({"index": index, "id": id, "type": "function",
+                        "function": {"name": name, "arguments": a}});
+                    delta(json!({"tool_calls": [open]}), Value::Null);
+                    delta(json!({"tool_calls": [{"index": index, "function": {"arguments": b}}]}), Value::Null);
+                    index += 1;
+                }
+            }
+        }
+        let finish = match self.stop_reason() {
+            "tool_use" => "tool_calls",
+            "max_tokens" => "length",
+            "refusal" => "content_filter",
+            _ => "stop",
+        };
+        delta(json!({}), json!(finish));
+        let prompt = self.input + self.cached;
+        chunk(
+            json!([]),
+            json!({"prompt_tokens": prompt, "completion_tokens": self.output, "total_tokens": prompt + self.output,
+                "prompt_tokens_details": {"cached_tokens": self.cached}}),
+        );
+        out.push_str("data: [DONE]\n\n");
+        out
+    }
+}
+
+fn halves(text: &str) -> (&str, &str) {
+    let middle = (text.len() / 2..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.split_at(middle)
+}
