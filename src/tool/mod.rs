@@ -1,5 +1,11 @@
 //! What a tool is, and what it is given. The tools themselves live in `tools/` and beside what they control.
 
+pub mod args;
+pub mod function;
+mod repair;
+mod schema;
+pub mod toolbox;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,6 +14,9 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use self::args::{Read, Signature};
+pub use self::function::FnTool;
+pub use self::toolbox::{DuplicateTool, Toolbox};
 pub use crate::message::ToolSpec;
 use crate::message::{CallId, RawArgs};
 
@@ -60,6 +69,32 @@ impl ToolOutput {
     /// Text without details.
     pub fn text(text: impl Into<String>) -> ToolOutput {
         ToolOutput { text: text.into(), details: Value::Null }
+    }
+
+    /// Adds to the details what had to be mended in the arguments; without repairs nothing changes.
+    pub fn noting(mut self, repairs: &[String]) -> ToolOutput {
+        if !repairs.is_empty() {
+            if !self.details.is_object() {
+                let told = std::mem::replace(&mut self.details, Value::Object(serde_json::Map::new()));
+                if !told.is_null() {
+                    self.details["details"] = told;
+                }
+            }
+            self.details["repairs"] = Value::from(repairs);
+        }
+        self
+    }
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> ToolOutput {
+        ToolOutput::text(text)
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> ToolOutput {
+        ToolOutput::text(text)
     }
 }
 
