@@ -1,1 +1,27 @@
-//! Observers that write runs to files: spans as JSON lines, and a readable log.
+//! Runs written down for later: spans as JSON lines. Watches only; no run waits for it.
+//!
+//! A [`Scribe`] owns the one thread that writes; [`Spans`] is an observer that hands it its lines.
+//! [`tree::read`] makes the spans of a file into a tree again.
+
+mod excerpt;
+mod line;
+mod scribe;
+mod spans;
+pub mod tree;
+
+pub use line::Link;
+pub use scribe::{BACKLOG, Scribe};
+pub use spans::Spans;
+
+/// Whose run is written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Names the trace; by custom the stem of its file.
+    pub trace: String,
+    /// `main`, or the task as in `t_001`.
+    pub agent: String,
+    /// The model as `provider/model`.
+    pub model: String,
+    /// The tool call that caused the run, if one did.
+    pub link: Option<Link>,
+}
