@@ -1,15 +1,17 @@
-//! Runs written down for later: spans as JSON lines. Watches only; no run waits for it.
+//! Runs written down for later: spans as JSON lines, and a log that a person reads. Watches only; no run waits for it.
 //!
-//! A [`Scribe`] owns the one thread that writes; [`Spans`] is an observer that hands it its lines.
+//! A [`Scribe`] owns the one thread that writes; [`Spans`] and [`RunLog`] are observers that hand it their lines.
 //! [`tree::read`] makes the spans of a file into a tree again.
 
 mod excerpt;
 mod line;
+mod log;
 mod scribe;
 mod spans;
 pub mod tree;
 
 pub use line::Link;
+pub use log::RunLog;
 pub use scribe::{BACKLOG, Scribe};
 pub use spans::Spans;
 
