@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
 mod house;
 mod server;
+mod trace;
 mod workspace;
