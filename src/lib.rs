@@ -19,6 +19,7 @@ pub mod sandbox;
 pub mod session;
 pub mod skill;
 pub mod task;
+pub mod terminal;
 pub mod tool;
 pub mod tools;
 pub mod trace;

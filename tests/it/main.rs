@@ -4,3 +4,4 @@ mod house;
 mod server;
 mod trace;
 mod workspace;
+mod terminal;

@@ -30,11 +30,12 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prompt", &["markdown", "role", "skill", "workspace"]),
     ("config", &["agent", "knowledge", "ledger", "markdown", "mcp", "model", "sandbox", "tool", "tools", "workspace"]),
     ("runtime", &["everything above"]),
+    ("terminal", &["message", "model", "task"]),
     ("cli", &["everything above"]),
     ("repl", &["everything above", "not cli"]),
     ("server", &["everything above", "not cli", "not repl"]),
-    ("args", &["config", "model", "workspace"]),
-    ("main", &["args", "cli", "config", "repl", "runtime", "server", "workspace"]),
+    ("args", &["config", "model", "terminal", "workspace"]),
+    ("main", &["args", "cli", "config", "repl", "runtime", "server", "terminal", "workspace"]),
 ];
 
 fn table() -> Table {

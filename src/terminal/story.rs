@@ -1,0 +1,113 @@
+//! What happens, told in one line each: a tool call with its outcome, a retry, a task's end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Look;
+use super::clean::one_line;
+use super::wrap::{columns, cut};
+use crate::message::{RawArgs, ToolCall, ToolResult};
+use crate::task::{TaskReport, TaskStatus};
+
+/// Arguments that tell most about a call, best first.
+const TELLING: [&str; 12] =
+    ["command", "path", "pattern", "title", "task", "id", "name", "query", "url", "file", "text", "dir"];
+
+/// Columns of a call's argument that are worth a line of their own; the outcome follows it.
+const ARGUMENT: usize = 60;
+
+/// The argument that tells most about a call, on one line; empty when there is none.
+pub fn argument(args: &RawArgs) -> String {
+    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&args.0) else {
+        return one_line(&args.0);
+    };
+    let word = |value: &Value| match value {
+        Value::String(text) => Some(one_line(text)),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let telling = TELLING.iter().filter_map(|key| fields.get(*key)).find_map(word);
+    telling.or_else(|| fields.values().find_map(word)).unwrap_or_default()
+}
+
+/// `shell cargo test`, cut to the width.
+pub fn call(call: &ToolCall, width: usize) -> String {
+    let argument = argument(&call.args);
+    let name = one_line(&call.name);
+    cut(if argument.is_empty() { name } else { format!("{name} {argument}") }.as_str(), width)
+}
+
+/// `├ shell cargo test ✓ 1.2s`; a failure also says the first line of what the model was told.
+pub fn outcome(look: Look, asked: &ToolCall, result: &ToolResult, took: Duration, width: usize) -> String {
+    let took = span(took);
+    let line = call(asked, width.saturating_sub(took.len() + 8).min(ARGUMENT));
+    if !result.is_error {
+        return format!("{} {line} {} {}", look.dim("├"), look.good("✓"), look.dim(took));
+    }
+    let said = result.output.lines().map(one_line).find(|line| !line.is_empty()).unwrap_or_default();
+    let room = width.saturating_sub(columns(&line) + took.len() + 8);
+    let said = if room > 12 { format!(" · {}", cut(&said, room)) } else { String::new() };
+    format!("{} {line} {} {}{}", look.dim("├"), look.bad("✗"), look.dim(took), look.dim(said))
+}
+
+/// `├ shell cargo test … running 5s`: a call that takes its time.
+pub fn running(look: Look, asked: &ToolCall, so_far: Duration, width: usize) -> String {
+    let line = call(asked, width.saturating_sub(20).min(ARGUMENT));
+    format!("{} {line} {}", look.dim("├"), look.dim(format!("… running {}", span(so_far))))
+}
+
+/// `⟳ attempt 2 in 1.5s · anthropic: overloaded`.
+pub fn retry(look: Look, attempt: u32, wait: Duration, why: &str) -> String {
+    format!("{} attempt {attempt} in {} · {}", look.warn("⟳"), span(wait), one_line(why))
+}
+
+/// `≈ conversation shortened: 180k → 22k tokens`.
+pub fn compacted(look: Look, before: u64, after: u64) -> String {
+    look.dim(format!("≈ conversation shortened: {} → {} tokens", count(before), count(after)))
+}
+
+/// `✓ t_004 done 41s · title · .tasks/t_004/result.md`.
+pub fn ended(look: Look, report: &TaskReport, root: &Path) -> String {
+    let file = report.dir.join("result.md");
+    let file = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+    let mark = mark(look, report.status);
+    let status = match report.status {
+        TaskStatus::LimitTurns => "out of turns".to_owned(),
+        other => other.to_string(),
+    };
+    let title = cut(&one_line(&report.title), ARGUMENT);
+    format!("{mark} {} {status} {} · {title} · {}", look.name(report.id), span(report.took), look.dim(file))
+}
+
+/// The sign of a task's state.
+pub fn mark(look: Look, status: TaskStatus) -> String {
+    match status {
+        TaskStatus::Queued => look.dim("◌"),
+        TaskStatus::Running => look.name("▶"),
+        TaskStatus::Done => look.good("✓"),
+        TaskStatus::Failed => look.bad("✗"),
+        TaskStatus::Aborted | TaskStatus::Interrupted | TaskStatus::LimitTurns => look.warn("■"),
+    }
+}
+
+/// A span of time as people say it: `0.4s`, `41s`, `2m14s`, `1h02m`.
+pub fn span(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        0..10 => format!("{}.{}s", seconds, span.subsec_millis() / 100),
+        10..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// A number of tokens: `950`, `12.3k`, `1.2M`.
+pub fn count(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", tokens / 1_000, tokens % 1_000 / 100),
+        _ => format!("{}.{}M", tokens / 1_000_000, tokens % 1_000_000 / 100_000),
+    }
+}

@@ -1,0 +1,4 @@
+//! What a terminal shows: harmless, fitting, in one line each.
+
+mod story;
+mod text;
