@@ -4,4 +4,5 @@ mod house;
 mod server;
 mod trace;
 mod workspace;
+mod repl;
 mod terminal;

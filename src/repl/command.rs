@@ -1,0 +1,200 @@
+//! What a typed line means: words for the agent, a note for a worker, a shell command or a slash command.
+
+use crate::task::TaskId;
+use crate::terminal::nearest;
+
+/// A typed line, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing was typed.
+    Nothing,
+    /// Words for the main agent: a line when it is idle, a steer while it works.
+    Say(String),
+    /// Words for the main agent when it is done with what it does now.
+    FollowUp(String),
+    /// Words for a worker.
+    Steer(TaskId, String),
+    /// More work for a worker when it is done with what it does now.
+    FollowUpTask(TaskId, String),
+    /// A shell command of the person.
+    Shell(String),
+    /// Stop a worker, or the current run of the main agent.
+    Abort(Option<TaskId>),
+    /// All tasks.
+    Tasks,
+    /// One task.
+    Task(TaskId),
+    /// Watch a worker live.
+    Attach(TaskId),
+    /// Stop watching.
+    Detach,
+    /// Where everything stands.
+    Status,
+    /// All commands, or one.
+    Help(Option<&'static Entry>),
+    /// Leave.
+    Quit,
+}
+
+/// A slash command as help shows it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// With its slash.
+    pub name: &'static str,
+    /// What follows it.
+    pub usage: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// A line that makes no sense, with what to type instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misread {
+    /// No such command.
+    #[error("no command {name}{}; /help lists all", near.map(|near| format!(", did you mean {near}?")).unwrap_or_default())]
+    Unknown {
+        /// As typed.
+        name: String,
+        /// The closest that exists.
+        near: Option<&'static str>,
+    },
+    /// A command without what it needs.
+    #[error("use it like this: {0}")]
+    Usage(String),
+    /// Something else where a task id belongs.
+    #[error("`{0}` is no task id; write it like t_001, /tasks lists them")]
+    NoTask(String),
+}
+
+const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> Entry {
+    Entry { name, usage, help }
+}
+
+/// All slash commands.
+pub const COMMANDS: [Entry; 10] = [
+    entry("/help", "[COMMAND]", "these lines, or more about one command"),
+    entry("/status", "", "model, session, tokens, and what runs"),
+    entry("/tasks", "", "all tasks of this workspace"),
+    entry("/task", "t_001", "one task: brief, progress, result"),
+    entry("/attach", "t_001", "watch a worker live; Enter on an empty line or /detach ends it"),
+    entry("/detach", "", "stop watching a worker"),
+    entry("/steer", "t_001 TEXT", "tell a worker something; it reads it before its next step"),
+    entry("/follow-up", "[t_001] TEXT", "queue words for when the current work is done"),
+    entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
+    entry("/quit", "", "leave; running workers are interrupted and say so"),
+];
+
+/// What works besides slash commands.
+pub const KEYS: [(&str, &str); 7] = [
+    ("TEXT", "talk to the agent; while it works, your words steer it"),
+    ("@t_001 TEXT", "the same as /steer t_001 TEXT"),
+    ("!COMMAND", "run a shell command here; the agent does not see it"),
+    ("Alt+Enter", "queue the line as a follow-up"),
+    ("Esc", "stop what the main agent does now; workers go on"),
+    ("Ctrl-C", "clear the line; on an empty line stop the run; twice: leave"),
+    ("Ctrl-D", "leave"),
+];
+
+/// Reads a typed line.
+///
+/// # Errors
+/// [`Misread`] when a slash command is unknown or lacks what it needs.
+pub fn read(line: &str) -> Result<Input, Misread> {
+    let line = line.trim();
+    if line.is_empty() {
+        return Ok(Input::Nothing);
+    }
+    if let Some(command) = line.strip_prefix('!') {
+        return shell(command.trim());
+    }
+    if let Some((task, text)) = addressed(line) {
+        return text_for(task, text, "@t_001 TEXT").map(|(task, text)| Input::Steer(task, text));
+    }
+    let (name, rest) = split(line);
+    // A path at the start of a sentence is no command.
+    if !line.starts_with('/') || name[1..].contains('/') {
+        return Ok(Input::Say(line.to_owned()));
+    }
+    slash(name, rest)
+}
+
+fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
+    match name {
+        "/help" | "/?" => help(rest),
+        "/status" => Ok(Input::Status),
+        "/tasks" => Ok(Input::Tasks),
+        "/task" => task(rest, "/task t_001").map(Input::Task),
+        "/attach" => task(rest, "/attach t_001").map(Input::Attach),
+        "/detach" => Ok(Input::Detach),
+        "/steer" => steer(rest),
+        "/follow-up" => follow_up(rest),
+        "/abort" if rest.is_empty() => Ok(Input::Abort(None)),
+        "/abort" => task(rest, "/abort [t_001]").map(|id| Input::Abort(Some(id))),
+        "/quit" | "/exit" => Ok(Input::Quit),
+        _ => Err(unknown(name)),
+    }
+}
+
+fn unknown(name: &str) -> Misread {
+    Misread::Unknown { name: name.to_owned(), near: nearest(name, COMMANDS.iter().map(|entry| entry.name)) }
+}
+
+fn help(rest: &str) -> Result<Input, Misread> {
+    if rest.is_empty() {
+        return Ok(Input::Help(None));
+    }
+    let name = format!("/{}", rest.trim_start_matches('/'));
+    let entry = COMMANDS.iter().find(|entry| entry.name == name);
+    entry.map(|entry| Input::Help(Some(entry))).ok_or_else(|| unknown(&name))
+}
+
+fn shell(command: &str) -> Result<Input, Misread> {
+    match command {
+        "" => Err(Misread::Usage("!COMMAND, for example !git status".to_owned())),
+        _ => Ok(Input::Shell(command.to_owned())),
+    }
+}
+
+fn steer(rest: &str) -> Result<Input, Misread> {
+    let (id, text) = split(rest);
+    text_for(task(id, "/steer t_001 TEXT")?, text, "/steer t_001 TEXT").map(|(task, text)| Input::Steer(task, text))
+}
+
+fn follow_up(rest: &str) -> Result<Input, Misread> {
+    const USAGE: &str = "/follow-up [t_001] TEXT";
+    let (first, text) = split(rest);
+    match first.parse() {
+        Ok(task) => text_for(task, text, USAGE).map(|(task, text)| Input::FollowUpTask(task, text)),
+        Err(_) if rest.is_empty() => Err(Misread::Usage(USAGE.to_owned())),
+        Err(_) => Ok(Input::FollowUp(rest.to_owned())),
+    }
+}
+
+fn text_for(task: TaskId, text: &str, usage: &str) -> Result<(TaskId, String), Misread> {
+    match text {
+        "" => Err(Misread::Usage(usage.to_owned())),
+        _ => Ok((task, text.to_owned())),
+    }
+}
+
+/// `@t_001 text`; anything else after an `@` is a mention for the agent.
+fn addressed(line: &str) -> Option<(TaskId, &str)> {
+    let (name, text) = split(line.strip_prefix('@')?);
+    let id = name.trim_end_matches([':', ',']).parse().ok()?;
+    Some((id, text))
+}
+
+fn task(word: &str, usage: &str) -> Result<TaskId, Misread> {
+    let word = word.trim_start_matches('@');
+    if word.is_empty() {
+        return Err(Misread::Usage(usage.to_owned()));
+    }
+    // `3` and `t3` are what people type.
+    let digits = word.trim_start_matches('t').trim_start_matches('_');
+    format!("t_{digits}").parse().map_err(|_| Misread::NoTask(word.chars().take(40).collect()))
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (first, rest.trim())
+}

@@ -1,0 +1,70 @@
+//! What a typed line means.
+
+use tillerman::repl::command::{COMMANDS, Input, Misread, read};
+use tillerman::task::TaskId;
+
+fn steer(text: &str) -> Input {
+    Input::Steer(TaskId(1), text.to_owned())
+}
+
+#[test]
+fn every_form_of_a_line_is_understood() {
+    let cases = [
+        ("   ", Input::Nothing),
+        ("fix the parser", Input::Say("fix the parser".into())),
+        ("  two\nlines ", Input::Say("two\nlines".into())),
+        ("/usr/bin is full", Input::Say("/usr/bin is full".into())),
+        ("@src/main.rs what is this", Input::Say("@src/main.rs what is this".into())),
+        ("@t_001 also run `ls`", steer("also run `ls`")),
+        ("@t_001: also run", steer("also run")),
+        ("/steer t_001 stop there", steer("stop there")),
+        ("/steer 1 stop there", steer("stop there")),
+        ("/follow-up then the docs", Input::FollowUp("then the docs".into())),
+        ("/follow-up t_001 then the docs", Input::FollowUpTask(TaskId(1), "then the docs".into())),
+        ("/abort", Input::Abort(None)),
+        ("/abort t_012", Input::Abort(Some(TaskId(12)))),
+        ("/tasks", Input::Tasks),
+        ("/task t_002", Input::Task(TaskId(2))),
+        ("/attach @t_002", Input::Attach(TaskId(2))),
+        ("/detach", Input::Detach),
+        ("/status", Input::Status),
+        ("/help", Input::Help(None)),
+        ("/help abort", Input::Help(COMMANDS.iter().find(|entry| entry.name == "/abort"))),
+        ("/quit", Input::Quit),
+        ("!git status", Input::Shell("git status".into())),
+    ];
+    for (line, meaning) in cases {
+        assert_eq!(read(line), Ok(meaning), "{line:?}");
+    }
+}
+
+#[test]
+fn an_unknown_command_names_the_nearest() {
+    let unknown = |name: &str, near| Err(Misread::Unknown { name: name.into(), near });
+    assert_eq!(read("/taks"), unknown("/taks", Some("/task")));
+    assert_eq!(read("/abrot t_001"), unknown("/abrot", Some("/abort")));
+    assert_eq!(read("/xyzzy"), unknown("/xyzzy", None));
+    assert_eq!(read("/help stear"), unknown("/stear", Some("/steer")));
+    let said = read("/taks").map_err(|error| error.to_string());
+    assert_eq!(said, Err("no command /taks, did you mean /task?; /help lists all".to_owned()));
+}
+
+#[test]
+fn a_command_without_what_it_needs_says_how_to_write_it() {
+    let usage = |text: &str| Err(Misread::Usage(text.to_owned()));
+    assert_eq!(read("/steer t_001"), usage("/steer t_001 TEXT"));
+    assert_eq!(read("@t_001"), usage("@t_001 TEXT"));
+    assert_eq!(read("/task"), usage("/task t_001"));
+    assert_eq!(read("/follow-up"), usage("/follow-up [t_001] TEXT"));
+    assert_eq!(read("!"), usage("!COMMAND, for example !git status"));
+    assert_eq!(read("/steer the worker"), Err(Misread::NoTask("the".into())));
+    assert_eq!(read("/task t_000"), Err(Misread::NoTask("t_000".into())));
+}
+
+#[test]
+fn every_command_that_help_lists_is_understood() {
+    for entry in &COMMANDS {
+        let line = format!("{} {}", entry.name, entry.usage.replace(['[', ']'], "").replace("COMMAND", "quit"));
+        assert!(read(&line).is_ok(), "{line}");
+    }
+}

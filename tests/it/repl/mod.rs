@@ -1,0 +1,3 @@
+//! The prompt's promises: what a line means, and what a person sees on a real terminal.
+
+mod command;
