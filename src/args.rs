@@ -1,1 +1,161 @@
-//! What can be typed on the command line. What it means is decided in `cli`.
+//! The command line as it is typed. What the words do is told in `cli` and `repl`.
+
+use std::path::PathBuf;
+
+use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+
+use crate::terminal::{ColorChoice, exit::Exit};
+
+/// One agent at the tiller, a crew of background workers below.
+///
+/// Without a command it opens a prompt in this folder. It works before any key exists: the built-in pilot (no language
+/// model) drives the same tools and workers.
+#[derive(Debug, Parser)]
+#[command(name = "tillerman", version, max_term_width = 100, after_help = examples(), after_long_help = everything())]
+#[command(disable_help_subcommand = true, infer_subcommands = false)]
+pub struct Args {
+    /// What every command understands.
+    #[command(flatten)]
+    pub common: Common,
+    /// What to do; nothing opens the prompt.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What every command understands.
+#[derive(Debug, Clone, Default, Group)]
+#[command(next_help_heading = "Common options")]
+pub struct Common {
+    /// The folder to work in; the current one when not given.
+    #[arg(short, long, value_name = "DIR", global = true)]
+    pub workspace: Option<PathBuf>,
+    /// Trust this workspace's settings, for this run only.
+    #[arg(long, global = true)]
+    pub trust: bool,
+    /// The model, for example anthropic/claude-sonnet-5-5 or pilot/pilot.
+    #[arg(short, long, value_name = "PROVIDER/MODEL", global = true)]
+    pub model: Option<String>,
+    /// The provider's address, for a gateway or a local server.
+    #[arg(long, value_name = "URL", global = true)]
+    pub base_url: Option<String>,
+    /// Go on with this session; the start of its id is enough.
+    #[arg(long, value_name = "ID", global = true, conflicts_with = "resume")]
+    pub session: Option<String>,
+    /// Go on with the latest session.
+    #[arg(short = 'c', long = "continue", global = true)]
+    pub resume: bool,
+    /// Where sessions are kept, instead of the workspace's state folder.
+    #[arg(long, value_name = "DIR", global = true)]
+    pub session_dir: Option<PathBuf>,
+    /// Colours: auto, always or never.
+    #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t, hide_possible_values = true)]
+    pub color: When,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal that can.
+    #[default]
+    Auto,
+    /// Also into a pipe.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Command {
+    /// Answer one prompt and end; the answer goes to stdout, progress to stderr.
+    Run {
+        /// What to do; `-` reads it from stdin.
+        #[arg(value_name = "PROMPT", required = true, num_args = 1..)]
+        prompt: Vec<String>,
+        /// Write what happens as JSON lines; the last one is session.end.
+        #[arg(long)]
+        json: bool,
+        /// Also wait for the tasks that were dispatched, and for what the agent says to their results.
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Watch two real workers for three seconds; no key, no network.
+    Demo,
+    /// Look at the tasks of this workspace, also while another terminal runs them.
+    Tasks {
+        /// Which way to look; the list when not given.
+        #[command(subcommand)]
+        command: Option<Tasks>,
+        /// Write JSON instead of text.
+        #[arg(long, global = true)]
+        json: bool,
+    },
+    /// Make a folder a workspace: settings, AGENTS.md, an example skill; nothing is overwritten.
+    Init {
+        /// The folder; made when missing, the current one when not given.
+        dir: Option<PathBuf>,
+    },
+    /// Check what works here and say how to mend what does not.
+    Doctor {
+        /// Write JSON instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Ways to look at tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Tasks {
+    /// All tasks, one per line.
+    List,
+    /// One task: what it was asked, how far it is, what came out.
+    Show {
+        /// For example t_003.
+        id: String,
+    },
+    /// A task's progress as it grows, until the task ends.
+    Tail {
+        /// For example t_003.
+        id: String,
+    },
+}
+
+impl From<When> for ColorChoice {
+    fn from(when: When) -> ColorChoice {
+        match when {
+            When::Auto => ColorChoice::Auto,
+            When::Always => ColorChoice::Always,
+            When::Never => ColorChoice::Never,
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tillerman                                     a prompt in this folder
+  tillerman run \"explain src/main.rs\"           one answer on stdout
+  git diff | tillerman run \"review\" -           the prompt's rest comes from stdin
+  tillerman run --json --wait \"fix the tests\"   every event as a line of JSON
+  tillerman -c                                  go on where you left
+  tillerman tasks tail t_001                    watch a worker from another terminal";
+
+const VARIABLES: &str = "\
+Environment:
+  ANTHROPIC_API_KEY OPENAI_API_KEY GEMINI_API_KEY OPENROUTER_API_KEY DEEPSEEK_API_KEY …
+                        a key chooses its provider (`tillerman doctor` lists all)
+  TILLERMAN_HOME        what the program owns, instead of ~/.tillerman
+  TILLERMAN_LOG         what is logged, for example debug or tillerman::model=trace
+  NO_COLOR, CLICOLOR_FORCE";
+
+fn examples() -> String {
+    format!("{EXAMPLES}\n\n{}", codes())
+}
+
+fn everything() -> String {
+    format!("{EXAMPLES}\n\n{VARIABLES}\n\n{}", codes())
+}
+
+fn codes() -> String {
+    let each = Exit::ALL.iter().map(|exit| format!("  {:<4} {:<14} {}", exit.code(), exit.name(), exit.meaning()));
+    std::iter::once("Exit codes:".to_owned()).chain(each).collect::<Vec<_>>().join("\n")
+}
