@@ -3,6 +3,7 @@
 
 pub mod catalog;
 pub mod provider;
+pub mod scripted;
 
 use std::fmt;
 use std::sync::Arc;
