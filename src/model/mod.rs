@@ -2,6 +2,7 @@
 //! The wire formats, the transport and the decorators live in the files of this room; the loop knows only this one.
 
 pub mod catalog;
+pub mod pilot;
 pub mod provider;
 pub mod scripted;
 
