@@ -1,7 +1,7 @@
 //! The rules of the house, held against the real sources, and each rule seen to fire on a small bad sample.
 
 mod rules;
-mod source;
+pub mod source;
 
 use std::path::{Path, PathBuf};
 

@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 /// A source file: its path relative to `src/` (or to the crate, for the others) and its text.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
-    pub(super) path: PathBuf,
-    pub(super) text: String,
+pub struct Source {
+    pub path: PathBuf,
+    pub text: String,
 }
 
 impl Source {
-    pub(super) fn new(path: &str, text: &str) -> Source {
+    pub fn new(path: &str, text: &str) -> Source {
         Source { path: path.into(), text: text.to_owned() }
     }
 
     /// The first component of the path, without its extension: the room.
-    pub(super) fn room(&self) -> String {
+    pub fn room(&self) -> String {
         let first = self.path.iter().next().unwrap_or_default();
         Path::new(first).file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -27,7 +27,7 @@ impl Source {
     }
 
     /// The rooms that this file names, each once, its own left out; `rooms` are the names that count.
-    pub(super) fn doors(&self, rooms: &[String]) -> Vec<String> {
+    pub fn doors(&self, rooms: &[String]) -> Vec<String> {
         let code = strip(&self.text);
         let tokens = tokens(&code);
         let mut found: Vec<String> = Vec::new();
@@ -53,7 +53,7 @@ impl Source {
 }
 
 /// All files with the extension below a folder, paths relative to it, sorted. Nothing if the folder is missing.
-pub(super) fn read(root: &Path, extension: &str) -> Vec<Source> {
+pub fn read(root: &Path, extension: &str) -> Vec<Source> {
     let walk = walkdir::WalkDir::new(root).sort_by_file_name().into_iter().filter_map(Result::ok);
     walk.filter(|entry| entry.path().extension().is_some_and(|found| found == extension))
         .map(|entry| Source {
@@ -95,7 +95,7 @@ fn group_heads(tokens: &[&str]) -> Vec<String> {
 }
 
 /// Words, `::` and single signs.
-pub(super) fn tokens(code: &str) -> Vec<&str> {
+pub fn tokens(code: &str) -> Vec<&str> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = Vec::new();
     let mut rest = code.trim_start();
@@ -112,7 +112,7 @@ pub(super) fn tokens(code: &str) -> Vec<&str> {
 }
 
 /// The text without comments, doc comments, strings and character literals.
-pub(super) fn strip(text: &str) -> String {
+pub fn strip(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
