@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod pilot;
 pub mod provider;
 pub mod scripted;
+pub mod sse;
 
 use std::fmt;
 use std::sync::Arc;

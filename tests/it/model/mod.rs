@@ -1,0 +1,3 @@
+//! The model room: streams, wire formats, faults and the catalogue.
+
+mod sse;
