@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
 mod house;
 mod model;
+mod parity;
 mod repl;
 mod scripted;
 mod server;

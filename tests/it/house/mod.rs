@@ -117,6 +117,11 @@ fn every_tool_has_its_text_beside_it() {
     none(rules::wordless_tools(&src(), &texts));
 }
 
+#[test]
+fn every_test_file_is_part_of_the_tests() {
+    none(rules::unheard_tests(&source::read(&root().join("tests/it"), "rs")));
+}
+
 // Each rule on a bad sample: a rule that cannot fire is a wish.
 
 fn sample(files: &[(&str, &str)]) -> Vec<Source> {
@@ -250,4 +255,10 @@ fn a_tool_without_its_text_is_found() {
         rules::wordless_tools(&sources, &texts),
         ["tools/grep.rs has no .md with its text", "tools/list/mod.rs has no .md with its text"]
     );
+}
+
+#[test]
+fn a_test_file_that_never_runs_is_found() {
+    let sources = sample(&[("main.rs", "//! All.\nmod a;\n"), ("a.rs", ""), ("b/mod.rs", ""), ("b/c.rs", "")]);
+    assert_eq!(rules::unheard_tests(&sources), ["tests/it/main.rs lacks `mod b;`"]);
 }

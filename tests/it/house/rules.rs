@@ -118,3 +118,12 @@ fn holds_a_tool(source: &Source) -> bool {
     let code = source::strip(&source.text);
     source::tokens(&code).windows(2).any(|pair| pair == ["Tool", "for"])
 }
+
+/// Test files that `main.rs` does not name, so that they never run.
+pub(super) fn unheard_tests(sources: &[Source]) -> Vec<String> {
+    let main = sources.iter().find(|source| source.path == Path::new("main.rs"));
+    let heard = |room: &str| main.is_some_and(|main| main.text.contains(&format!("\nmod {room};")));
+    let mut unheard: Vec<String> = rooms(sources).into_iter().filter(|room| room != "main" && !heard(room)).collect();
+    unheard.iter_mut().for_each(|room| *room = format!("tests/it/main.rs lacks `mod {room};`"));
+    unheard
+}
