@@ -1,5 +1,7 @@
 //! Where everything lives: the folder that the user owns and the state that the runtime owns. What the files mean is told elsewhere.
 
+pub mod policy;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
