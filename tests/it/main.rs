@@ -3,6 +3,7 @@
 mod house;
 mod model;
 mod parity;
+mod policy;
 mod repl;
 mod scripted;
 mod server;
