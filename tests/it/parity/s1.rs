@@ -22,7 +22,7 @@ pub const PROMISES: &[Promise] = &[
     later("S1-17", "its room, which is being built"),
     later("S1-18", "its room, which is being built"),
     later("S1-19", "its room, which is being built"),
-    later("S1-20", "its room, which is being built"),
+    tested("S1-20", "policy::f01_f02_f03_no_path_leads_out_of_the_workspace"),
     later("S1-21", "its room, which is being built"),
     later("S1-22", "the note tool"),
     later("S1-23", "background jobs"),

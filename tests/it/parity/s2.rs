@@ -42,7 +42,7 @@ pub const PROMISES: &[Promise] = &[
     later("S2-37", "the extra tools"),
     later("S2-38", "the extra tools"),
     later("S2-39", "its room, which is being built"),
-    later("S2-40", "its room, which is being built"),
+    tested("S2-40", "policy::a_profile_says_where_writing_is_allowed"),
     later("S2-41", "knowledge search"),
     later("S2-42", "its room, which is being built"),
     later("S2-43", "its room, which is being built"),
@@ -84,6 +84,6 @@ pub const PROMISES: &[Promise] = &[
     later("S2-79", "the web server and its page"),
     later("S2-80", "the web server and its page"),
     later("S2-81", "the web server and its page"),
-    later("S2-82", "its room, which is being built"),
+    tested("S2-82", "policy::f01_f02_f03_no_path_leads_out_of_the_workspace"),
     later("S2-83", "its room, which is being built"),
 ];

@@ -1,6 +1,6 @@
 //! The promises of S4: MiniAgent over OpenRouter, ReAct.
 
-use super::{Promise, later, tested};
+use super::{Promise, later};
 
 pub const PROMISES: &[Promise] = &[
     later("S4-01", "its room, which is being built"),
