@@ -1,5 +1,8 @@
 //! A unit of dispatched work as files: brief, directory, progress, report. Who runs it and when is decided in `runtime`.
 
+mod dir;
+mod progress;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,6 +10,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+pub use dir::{Listing, PROGRESS_SHOWN, Task, TaskDir, TaskError, directories, highest, list, now};
+pub use progress::{Progress, describe, one_line, short};
 
 use crate::message::Usage;
 

@@ -1,0 +1,430 @@
+//! The directory of one task: claimed by mkdir, described by task.md, followed in progress.md, closed by result.md.
+//! Knows files only; the journal that these files are a projection of is kept by whoever runs the task.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::{Timestamp, Zoned};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::progress::{LINE, one_line};
+use super::{Brief, TaskId, TaskReport, TaskStatus};
+use crate::markdown::{self, MarkdownError};
+use crate::message::Usage;
+use crate::workspace::write_atomic;
+
+/// Most bytes of progress.md that are shown, counted from its end.
+pub const PROGRESS_SHOWN: u64 = 64 * 1024;
+
+/// The directory of one task, `.tasks/t_001`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskDir {
+    id: TaskId,
+    path: PathBuf,
+}
+
+/// What task.md says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// Its directory.
+    pub dir: TaskDir,
+    /// Where it stands, as far as the file knows.
+    pub status: TaskStatus,
+    /// When it was dispatched.
+    pub created: Timestamp,
+    /// What was asked.
+    pub brief: Brief,
+}
+
+/// All tasks of a workspace, by number, and what could not be read.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The readable ones.
+    pub tasks: Vec<Task>,
+    /// Why the others are missing, one entry each.
+    pub skipped: Vec<TaskError>,
+}
+
+/// Why a task's files could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// There is no such directory.
+    #[error("there is no task {0}; `tillerman tasks list` shows those that exist")]
+    NoSuchTask(TaskId),
+    /// A file of it does not say what it must; the cause names path, line and column.
+    #[error("task {id}: {source}")]
+    Markdown {
+        /// Which task.
+        id: TaskId,
+        /// Where and what.
+        source: MarkdownError,
+    },
+    /// The disk refused.
+    #[error("cannot use {}: {source}", path.display())]
+    Files {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// The tasks directory is a symbolic link or a file.
+    #[error("{} is no directory of its own (a link or a file); move it away", .0.display())]
+    NotADirectory(PathBuf),
+}
+
+/// The frontmatter of task.md. Keys that this version does not know are kept when the file is rewritten.
+#[derive(Serialize, Deserialize)]
+struct TaskFront {
+    id: TaskId,
+    title: String,
+    status: TaskStatus,
+    created: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    touches: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_turns: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(default = "first_level")]
+    depth: u32,
+    #[serde(flatten)]
+    rest: serde_json::Map<String, Value>,
+}
+
+/// The frontmatter of result.md.
+#[derive(Serialize, Deserialize)]
+struct ResultFront {
+    id: TaskId,
+    title: String,
+    status: TaskStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started: Option<Timestamp>,
+    ended: Timestamp,
+    turns: u32,
+    tokens: u64,
+    #[serde(default)]
+    usage: Usage,
+}
+
+fn first_level() -> u32 {
+    1
+}
+
+/// The highest number taken in a tasks directory; 0 when there is none.
+///
+/// # Errors
+/// [`TaskError::Files`] when the directory exists and cannot be read.
+pub fn highest(tasks: &Path) -> Result<u32, TaskError> {
+    Ok(directories(tasks)?.last().map_or(0, |dir| dir.id.0))
+}
+
+/// Reads every task.md below a tasks directory; broken ones are skipped and reported.
+///
+/// # Errors
+/// [`TaskError::Files`] when the directory exists and cannot be read.
+pub fn list(tasks: &Path) -> Result<Listing, TaskError> {
+    let mut listing = Listing::default();
+    for dir in directories(tasks)? {
+        match dir.task() {
+            Ok(task) => listing.tasks.push(task),
+            Err(error) => listing.skipped.push(error),
+        }
+    }
+    Ok(listing)
+}
+
+/// The task directories below a tasks directory, by number; an absent directory has none.
+///
+/// # Errors
+/// [`TaskError::Files`] when the directory exists and cannot be read.
+pub fn directories(tasks: &Path) -> Result<Vec<TaskDir>, TaskError> {
+    let entries = match fs::read_dir(tasks) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|source| TaskError::Files { path: tasks.to_owned(), source })?,
+    };
+    let mut found: Vec<TaskDir> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let id: TaskId = name.to_str()?.parse().ok()?;
+            let is_ours = id.to_string().as_str() == name && entry.file_type().ok()?.is_dir();
+            is_ours.then(|| TaskDir { id, path: entry.path() })
+        })
+        .collect();
+    found.sort_by_key(|dir| dir.id);
+    Ok(found)
+}
+
+impl TaskDir {
+    /// Claims the next free number above `above` by making its directory, which no two processes can do at once.
+    ///
+    /// Also makes the tasks directory, with a `.gitignore` that keeps all of it out of version control.
+    ///
+    /// # Errors
+    /// [`TaskError::NotADirectory`] when a link or file stands in the way, [`TaskError::Files`] when the disk refuses.
+    pub fn claim(tasks: &Path, above: u32) -> Result<TaskDir, TaskError> {
+        prepare(tasks)?;
+        let mut number = above;
+        loop {
+            number = number.saturating_add(1);
+            let id = TaskId(number);
+            let path = tasks.join(id.to_string());
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(TaskDir { id, path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < u32::MAX => {}
+                Err(source) => return Err(TaskError::Files { path, source }),
+            }
+        }
+    }
+
+    /// Claims a number and describes the task: the two steps of a dispatch in one.
+    ///
+    /// # Errors
+    /// As [`TaskDir::claim`] and [`TaskDir::describe`].
+    pub fn create(tasks: &Path, brief: &Brief) -> Result<TaskDir, TaskError> {
+        let dir = TaskDir::claim(tasks, highest(tasks)?)?;
+        dir.describe(brief, TaskStatus::Queued)?;
+        Ok(dir)
+    }
+
+    /// Finds the directory of a task that exists.
+    ///
+    /// # Errors
+    /// [`TaskError::NoSuchTask`].
+    pub fn open(tasks: &Path, id: TaskId) -> Result<TaskDir, TaskError> {
+        let path = tasks.join(id.to_string());
+        let is_dir = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
+        if is_dir { Ok(TaskDir { id, path }) } else { Err(TaskError::NoSuchTask(id)) }
+    }
+
+    /// The task's number.
+    pub fn id(&self) -> TaskId {
+        self.id
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where result.md is or will be.
+    pub fn result_path(&self) -> PathBuf {
+        self.path.join("result.md")
+    }
+
+    /// Where outputs go that were cut for the model.
+    pub fn artifacts(&self) -> PathBuf {
+        self.path.join("artifacts")
+    }
+
+    /// Writes task.md anew.
+    ///
+    /// # Errors
+    /// [`TaskError::Files`] when the disk refuses.
+    pub fn describe(&self, brief: &Brief, status: TaskStatus) -> Result<(), TaskError> {
+        let front = TaskFront {
+            id: self.id,
+            title: brief.title.clone(),
+            status,
+            created: now(),
+            agent: brief.agent.clone(),
+            model: brief.model.clone(),
+            touches: brief.touches.clone(),
+            max_turns: brief.max_turns,
+            session: brief.session.clone(),
+            depth: brief.depth,
+            rest: serde_json::Map::new(),
+        };
+        self.put("task.md", &front, &brief.body)
+    }
+
+    /// Reads task.md.
+    ///
+    /// # Errors
+    /// [`TaskError::Markdown`] with line and column when a hand has broken it, or when it is missing.
+    pub fn task(&self) -> Result<Task, TaskError> {
+        let markdown::Document { front, body } = self.load::<TaskFront>("task.md")?;
+        let brief = Brief {
+            title: front.title,
+            body,
+            agent: front.agent,
+            model: front.model,
+            touches: front.touches,
+            max_turns: front.max_turns,
+            session: front.session,
+            depth: front.depth,
+        };
+        Ok(Task { dir: self.clone(), status: front.status, created: front.created, brief })
+    }
+
+    /// Changes the status in task.md and nothing else in it.
+    ///
+    /// # Errors
+    /// As [`TaskDir::task`], and [`TaskError::Files`] when the disk refuses.
+    pub fn set_status(&self, status: TaskStatus) -> Result<(), TaskError> {
+        let mut document = self.load::<TaskFront>("task.md")?;
+        document.front.status = status;
+        self.put("task.md", &document.front, &document.body)
+    }
+
+    /// Appends one line to progress.md, stamped with the local time: `14:03 Found 5 extractable functions`.
+    ///
+    /// The line is made one line and written in one piece, so that a reader never sees half of it.
+    ///
+    /// # Errors
+    /// [`TaskError::Files`] when the disk refuses, or when progress.md is no plain file.
+    pub fn progress(&self, line: &str) -> Result<(), TaskError> {
+        let path = self.path.join("progress.md");
+        append_line(&path, line).map_err(|source| TaskError::Files { path, source })
+    }
+
+    /// The end of progress.md, at most [`PROGRESS_SHOWN`] bytes, from the start of a line; empty when there is none.
+    pub fn progress_text(&self) -> String {
+        read_tail(&self.path.join("progress.md")).unwrap_or_default()
+    }
+
+    /// Closes the task: result.md first, then the status in task.md.
+    ///
+    /// # Errors
+    /// [`TaskError::Files`] when the disk refuses. A task.md that a hand has broken is left as it is.
+    pub fn finish(&self, report: &TaskReport) -> Result<(), TaskError> {
+        let front = ResultFront {
+            id: report.id,
+            title: report.title.clone(),
+            status: report.status,
+            started: report.started,
+            ended: report.ended,
+            turns: report.turns,
+            tokens: report.usage.total_tokens(),
+            usage: report.usage,
+        };
+        self.keep_foreign_result()?;
+        self.put("result.md", &front, &report.answer)?;
+        match self.set_status(report.status) {
+            Ok(()) | Err(TaskError::Markdown { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads result.md; `None` while there is none.
+    ///
+    /// # Errors
+    /// [`TaskError::Markdown`] when it exists and cannot be understood.
+    pub fn result(&self) -> Result<Option<TaskReport>, TaskError> {
+        if !self.result_path().exists() {
+            return Ok(None);
+        }
+        let markdown::Document { front, body } = self.load::<ResultFront>("result.md")?;
+        let took = front.started.map_or(Duration::ZERO, |started| {
+            Duration::try_from(front.ended.duration_since(started)).unwrap_or(Duration::ZERO)
+        });
+        Ok(Some(TaskReport {
+            id: self.id,
+            title: front.title,
+            status: front.status,
+            answer: body,
+            turns: front.turns,
+            usage: front.usage,
+            started: front.started,
+            ended: front.ended,
+            took,
+            dir: self.path.clone(),
+        }))
+    }
+
+    /// Whether the report of this task has reached the conversation that asked for it.
+    pub fn is_relayed(&self) -> bool {
+        self.path.join(".relayed").exists()
+    }
+
+    /// Remembers that it has. Losing this mark in a crash costs a second look, never a second report.
+    ///
+    /// # Errors
+    /// [`TaskError::Files`] when the disk refuses.
+    pub fn mark_relayed(&self) -> Result<(), TaskError> {
+        let path = self.path.join(".relayed");
+        let made = OpenOptions::new().write(true).create_new(true).open(&path);
+        match made {
+            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => Err(TaskError::Files { path, source }),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// A worker may have written a result.md of its own; it is moved beside ours instead of being lost.
+    fn keep_foreign_result(&self) -> Result<(), TaskError> {
+        let path = self.result_path();
+        let is_foreign = fs::symlink_metadata(&path).is_ok() && self.result().is_err();
+        if !is_foreign {
+            return Ok(());
+        }
+        fs::rename(&path, self.path.join("result.by-worker.md")).map_err(|source| TaskError::Files { path, source })
+    }
+
+    fn load<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<markdown::Document<T>, TaskError> {
+        markdown::load(&self.path.join(name)).map_err(|source| TaskError::Markdown { id: self.id, source })
+    }
+
+    fn put<T: Serialize>(&self, name: &str, front: &T, body: &str) -> Result<(), TaskError> {
+        let text = markdown::render(front, body).map_err(|source| TaskError::Markdown { id: self.id, source })?;
+        let path = self.path.join(name);
+        write_atomic(&path, text.as_bytes()).map_err(|source| TaskError::Files { path, source })
+    }
+}
+
+/// Now, to the second: finer stamps only make the files harder to read.
+pub fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}
+
+/// Makes the tasks directory and its `.gitignore`; refuses a link, which could lead anywhere.
+fn prepare(tasks: &Path) -> Result<(), TaskError> {
+    let files = |source| TaskError::Files { path: tasks.to_owned(), source };
+    match fs::symlink_metadata(tasks) {
+        Ok(meta) if !meta.is_dir() => return Err(TaskError::NotADirectory(tasks.to_owned())),
+        Ok(_) => {}
+        Err(_) => fs::create_dir_all(tasks).map_err(files)?,
+    }
+    match OpenOptions::new().write(true).create_new(true).open(tasks.join(".gitignore")) {
+        Ok(mut file) => file.write_all(b"*\n").map_err(files),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(files(error)),
+    }
+}
+
+/// A worker may write in its own directory, so the file could have become a link or a FIFO: neither is followed.
+fn append_line(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).custom_flags(careful()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let stamp = Zoned::now().strftime("%H:%M").to_string();
+    file.write_all(format!("{stamp} {}\n", one_line(line, LINE)).as_bytes())
+}
+
+fn read_tail(path: &Path) -> io::Result<String> {
+    let mut file: File = OpenOptions::new().read(true).custom_flags(careful()).open(path)?;
+    let length = file.metadata()?.len();
+    let skipped = length.saturating_sub(PROGRESS_SHOWN);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    file.take(PROGRESS_SHOWN).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(match text.split_once('\n') {
+        Some((_, rest)) if skipped > 0 => rest.to_owned(),
+        Some(_) | None => text,
+    })
+}
+
+fn careful() -> i32 {
+    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
+}
