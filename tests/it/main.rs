@@ -8,6 +8,7 @@ mod policy;
 mod repl;
 mod scripted;
 mod server;
+mod task;
 mod terminal;
 mod trace;
 mod workspace;
