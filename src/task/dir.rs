@@ -1,25 +1,20 @@
 //! The directory of one task: claimed by mkdir, described by task.md, followed in progress.md, closed by result.md.
 //! Knows files only; the journal that these files are a projection of is kept by whoever runs the task.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::{Timestamp, Zoned};
-use rustix::fs::OFlags;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::progress::{LINE, one_line};
+use super::progress::{append_line, read_tail};
 use super::{Brief, TaskId, TaskReport, TaskStatus};
 use crate::markdown::{self, MarkdownError};
 use crate::message::Usage;
 use crate::workspace::write_atomic;
-
-/// Most bytes of progress.md that are shown, counted from its end.
-pub const PROGRESS_SHOWN: u64 = 64 * 1024;
 
 /// The directory of one task, `.tasks/t_001`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -287,7 +282,7 @@ impl TaskDir {
         append_line(&path, line).map_err(|source| TaskError::Files { path, source })
     }
 
-    /// The end of progress.md, at most [`PROGRESS_SHOWN`] bytes, from the start of a line; empty when there is none.
+    /// The end of progress.md, at most [`PROGRESS_SHOWN`](super::PROGRESS_SHOWN) bytes, from the start of a line; empty when there is none.
     pub fn progress_text(&self) -> String {
         read_tail(&self.path.join("progress.md")).unwrap_or_default()
     }
@@ -399,32 +394,4 @@ fn prepare(tasks: &Path) -> Result<(), TaskError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(files(error)),
     }
-}
-
-/// A worker may write in its own directory, so the file could have become a link or a FIFO: neither is followed.
-fn append_line(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).create(true).custom_flags(careful()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    let stamp = Zoned::now().strftime("%H:%M").to_string();
-    file.write_all(format!("{stamp} {}\n", one_line(line, LINE)).as_bytes())
-}
-
-fn read_tail(path: &Path) -> io::Result<String> {
-    let mut file: File = OpenOptions::new().read(true).custom_flags(careful()).open(path)?;
-    let length = file.metadata()?.len();
-    let skipped = length.saturating_sub(PROGRESS_SHOWN);
-    file.seek(SeekFrom::Start(skipped))?;
-    let mut bytes = Vec::new();
-    file.take(PROGRESS_SHOWN).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(match text.split_once('\n') {
-        Some((_, rest)) if skipped > 0 => rest.to_owned(),
-        Some(_) | None => text,
-    })
-}
-
-fn careful() -> i32 {
-    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-pub use dir::{Listing, PROGRESS_SHOWN, Task, TaskDir, TaskError, directories, highest, list, now};
-pub use progress::{Progress, describe, one_line, short};
+pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
+pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
 
 use crate::message::Usage;
 

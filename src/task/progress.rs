@@ -1,15 +1,25 @@
 //! progress.md: what a run does, told in short lines for people. One line per finished step, none per token.
 
 use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use jiff::Zoned;
+use rustix::fs::OFlags;
 
 use super::TaskDir;
 use crate::event::{AgentEvent, Ending, Observer};
 use crate::message::{CallId, Message, NoteKind, RawArgs, ToolCall, ToolResult};
 
+/// Most bytes of progress.md that are shown, counted from its end.
+pub const PROGRESS_SHOWN: u64 = 64 * 1024;
+
 /// Most characters of one line.
-pub(super) const LINE: usize = 160;
+const LINE: usize = 160;
 
 /// Watches a run and appends to the task's progress.md: what the worker says it found, each finished tool, notes,
 /// retries, and how it ended. A disk that refuses costs lines, never the run.
@@ -143,4 +153,32 @@ pub fn short(took: Duration) -> String {
     } else {
         format!("{} min {:02} s", took.as_secs() / 60, took.as_secs() % 60)
     }
+}
+
+/// A worker may write in its own directory, so the file could have become a link or a FIFO: neither is followed.
+pub(super) fn append_line(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).custom_flags(careful()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let stamp = Zoned::now().strftime("%H:%M").to_string();
+    file.write_all(format!("{stamp} {}\n", one_line(line, LINE)).as_bytes())
+}
+
+pub(super) fn read_tail(path: &Path) -> io::Result<String> {
+    let mut file: File = OpenOptions::new().read(true).custom_flags(careful()).open(path)?;
+    let length = file.metadata()?.len();
+    let skipped = length.saturating_sub(PROGRESS_SHOWN);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    file.take(PROGRESS_SHOWN).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(match text.split_once('\n') {
+        Some((_, rest)) if skipped > 0 => rest.to_owned(),
+        Some(_) | None => text,
+    })
+}
+
+fn careful() -> i32 {
+    (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
 }
