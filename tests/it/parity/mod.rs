@@ -5,6 +5,7 @@ mod s1;
 mod s2;
 mod s3;
 mod s4;
+mod tools;
 mod words;
 
 use std::path::Path;

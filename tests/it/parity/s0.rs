@@ -5,7 +5,7 @@ use super::{Promise, later, tested};
 pub const PROMISES: &[Promise] = &[
     later("S0-01", "its room, which is being built"),
     later("S0-02", "its room, which is being built"),
-    later("S0-03", "its room, which is being built"),
+    tested("S0-03", "parity::tools::s0_03_wrong_arguments_are_a_sentence_that_names_every_fault"),
     later("S0-04", "its room, which is being built"),
     tested("S0-05", "parity::words::s0_05_every_message_is_the_same_after_a_trip_through_json"),
     later("S0-06", "its room, which is being built"),
@@ -35,8 +35,8 @@ pub const PROMISES: &[Promise] = &[
     later("S0-30", "its room, which is being built"),
     later("S0-31", "its room, which is being built"),
     later("S0-32", "compaction"),
-    later("S0-33", "its room, which is being built"),
-    later("S0-34", "its room, which is being built"),
+    tested("S0-33", "parity::tools::s0_33_s4_19_a_tool_is_its_name_its_description_its_parameters_and_what_it_does"),
+    tested("S0-34", "parity::tools::s0_34_s4_20_tools_are_collected_and_found_by_name"),
     later("S0-35", "its room, which is being built"),
     later("S0-36", "its room, which is being built"),
     later("S0-37", "its room, which is being built"),
@@ -66,6 +66,6 @@ pub const PROMISES: &[Promise] = &[
     later("S0-61", "its room, which is being built"),
     tested("S0-62", "scripted::s0_62_each_call_pops_a_reply_and_the_end_is_a_clear_error"),
     later("S0-63", "its room, which is being built"),
-    later("S0-64", "its room, which is being built"),
+    tested("S0-64", "parity::tools::s0_64_a_tool_of_ones_own_has_typed_arguments_with_defaults"),
     later("S0-65", "its room, which is being built"),
 ];

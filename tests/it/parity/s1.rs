@@ -27,7 +27,7 @@ pub const PROMISES: &[Promise] = &[
     later("S1-22", "the note tool"),
     later("S1-23", "background jobs"),
     later("S1-24", "its room, which is being built"),
-    later("S1-25", "its room, which is being built"),
+    tested("S1-25", "parity::tools::s0_33_s4_19_a_tool_is_its_name_its_description_its_parameters_and_what_it_does"),
     later("S1-26", "its room, which is being built"),
     later("S1-27", "MCP servers"),
     later("S1-28", "MCP servers"),

@@ -1,6 +1,6 @@
 //! The promises of S4: MiniAgent over OpenRouter, ReAct.
 
-use super::{Promise, later};
+use super::{Promise, later, tested};
 
 pub const PROMISES: &[Promise] = &[
     later("S4-01", "its room, which is being built"),
@@ -20,9 +20,9 @@ pub const PROMISES: &[Promise] = &[
     later("S4-15", "its room, which is being built"),
     later("S4-16", "its room, which is being built"),
     later("S4-17", "tool groups"),
-    later("S4-18", "its room, which is being built"),
-    later("S4-19", "its room, which is being built"),
-    later("S4-20", "tool groups"),
+    tested("S4-18", "parity::tools::s4_18_the_schema_comes_from_the_types_and_the_doc_comments"),
+    tested("S4-19", "parity::tools::s0_33_s4_19_a_tool_is_its_name_its_description_its_parameters_and_what_it_does"),
+    tested("S4-20", "parity::tools::s0_34_s4_20_tools_are_collected_and_found_by_name"),
     later("S4-21", "the extra tools"),
     later("S4-22", "the extra tools"),
     later("S4-23", "the extra tools"),
