@@ -1,0 +1,204 @@
+//! What went wrong at a provider, and what one does about it: from status, error code and text to a [`Fault`], and
+//! from headers and text to the wait that the provider asks for. Keys are blotted out here.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use regex::Regex;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::Fault;
+
+/// Most bytes of a provider's words that are shown.
+const SHOWN: usize = 2 << 10;
+
+/// A refusal as the provider worded it.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Refusal {
+    /// HTTP status, or the number that stands for one in a stream.
+    pub(super) status: Option<u16>,
+    /// Error code and type, in lower case, joined by a space.
+    pub(super) code: String,
+    /// The message for people, one line.
+    pub(super) text: String,
+    /// When to try again.
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// Texts by which providers say that the conversation is too long. Anthropic, OpenAI, Gemini, Groq, xAI, LM Studio,
+/// llama.cpp, vLLM, MiniMax, Mistral, Moonshot, Together, OpenRouter, Copilot, Ollama, Cerebras, Bedrock.
+const OVERFLOW: &[&str] = &[
+    "prompt is too long",
+    "request_too_large",
+    "context_length_exceeded",
+    "exceeds the context window",
+    "exceed context limit",
+    "maximum context length",
+    "exceeds the maximum number of tokens",
+    "reduce the length of the messages",
+    "reduce the length of the input",
+    "maximum prompt length is",
+    "greater than the context length",
+    "exceeds the available context size",
+    "context window exceeds limit",
+    "exceeded model token limit",
+    "longer than the model's context length",
+    "prompt too long",
+    "input is too long",
+    "context size has been exceeded",
+    "exceeds the limit of",
+    "model_context_window_exceeded",
+    "token limit exceeded",
+    "too many tokens",
+];
+
+/// Words of an account without money.
+const BILLING: &[&str] = &[
+    "insufficient_quota",
+    "insufficient_balance",
+    "insufficient balance",
+    "billing_error",
+    "billing_hard_limit",
+    "billing_not_active",
+    "credit balance is too low",
+    "insufficient credit",
+    "spend limit",
+    "spending limit",
+    "spend_limit",
+    "payment required",
+];
+
+impl Refusal {
+    /// Reads the error object that is, or is inside, a body or an event.
+    pub(super) fn read(status: Option<u16>, body: &str) -> Refusal {
+        let Ok(value) = serde_json::from_str::<Value>(body) else {
+            return Refusal { status, code: String::new(), text: one_line(body), retry_after: wait_in(body) };
+        };
+        // Gemini wraps its errors in a list.
+        let value = value.get(0).unwrap_or(&value);
+        let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
+        let words = |key: &str| match &error[key] {
+            Value::String(text) => text.to_lowercase(),
+            Value::Number(number) => number.to_string(),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => String::new(),
+        };
+        let code = [words("code"), words("type"), words("status")].join(" ").trim().to_owned();
+        let text = [&error["message"], &error["metadata"]["raw"], &value["message"], &value["detail"], error]
+            .iter()
+            .find_map(|text| text.as_str().filter(|text| !text.is_empty()));
+        let status = status.or_else(|| error["code"].as_u64().and_then(|code| u16::try_from(code).ok()));
+        Refusal { status, text: text.map_or_else(|| one_line(body), one_line), code, retry_after: wait_in(body) }
+    }
+
+    /// What kind of fault it is: status first, then code, then text.
+    pub(super) fn fault(&self) -> Fault {
+        let text = self.text.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| self.code.contains(word) || text.contains(word));
+        let rate = says(&["rate limit", "rate_limit", "too many requests"]);
+        let overflow = !rate && says(OVERFLOW);
+        match self.status {
+            Some(402) => Fault::Billing,
+            Some(401 | 403) if says(BILLING) => Fault::Billing,
+            Some(401 | 403) => Fault::Auth,
+            Some(413) => Fault::Overflow,
+            Some(429) if says(BILLING) && self.retry_after.is_none() => Fault::Billing,
+            Some(429) => Fault::RateLimited,
+            Some(_) | None if overflow => Fault::Overflow,
+            Some(404) => Fault::NoSuchModel,
+            Some(408 | 409 | 425 | 500 | 502 | 503 | 504 | 520..=524 | 529) => Fault::Unavailable,
+            Some(_) | None => self.by_code(&text, rate),
+        }
+    }
+
+    fn by_code(&self, text: &str, rate: bool) -> Fault {
+        let code = |words: &[&str]| words.iter().any(|word| self.code.contains(word));
+        if code(BILLING) || BILLING.iter().any(|word| text.contains(word)) {
+            Fault::Billing
+        } else if rate || code(&["resource_exhausted"]) {
+            Fault::RateLimited
+        } else if code(&["authentication", "permission", "invalid_api_key"]) || text.contains("api key not valid") {
+            Fault::Auth
+        } else if code(&["model_not_found", "not_found_error"]) {
+            Fault::NoSuchModel
+        } else if code(&["invalid_request", "invalid_argument", "invalid_value"]) || self.status.is_some() {
+            Fault::BadRequest
+        } else {
+            // Only an event inside a stream has no status: the request was accepted and something broke later.
+            Fault::Unavailable
+        }
+    }
+}
+
+/// The wait that the headers ask for. Values that are negative, no number or beyond any calendar are ignored.
+pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let seconds = |text: &str| Duration::try_from_secs_f64(text.parse().ok()?).ok();
+    let millis = |text: &str| Duration::try_from_secs_f64(text.parse::<f64>().ok()? / 1000.0).ok();
+    let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).ok();
+    let date = |text: &str| until(jiff::fmt::rfc2822::parse(text).ok()?.timestamp());
+    let epoch = |text: &str| {
+        let number: i64 = text.parse().ok()?;
+        // OpenRouter counts in milliseconds, others in seconds.
+        let millis = if number > 100_000_000_000 { number } else { number.checked_mul(1000)? };
+        (number > 1_000_000_000).then(|| until(Timestamp::from_millisecond(millis).ok()?)).flatten()
+    };
+    let after = text("retry-after");
+    let asked = [
+        text("retry-after-ms").and_then(millis),
+        after.and_then(seconds),
+        after.and_then(date),
+        text("x-ratelimit-reset-after").and_then(seconds),
+        text("x-ratelimit-reset").and_then(epoch),
+    ];
+    asked.into_iter().flatten().find(|wait| !wait.is_zero())
+}
+
+/// The wait that a text asks for: `"retryDelay": "39s"`, `Please try again in 1.5s`, `retry in 300ms`.
+fn wait_in(text: &str) -> Option<Duration> {
+    let asks = Regex::new(
+        r#"(?i)(?:retrydelay"?\s*:\s*"|(?:retry|try again) (?:in|after) )(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|m)?"#,
+    );
+    let found = asks.ok()?.captures(text)?;
+    let number: f64 = found.get(1)?.as_str().parse().ok()?;
+    let unit = match found.get(2).map(|unit| unit.as_str()) {
+        Some("ms") => 0.001,
+        Some("m") => 60.0,
+        Some(_) | None => 1.0,
+    };
+    Duration::try_from_secs_f64(number * unit).ok().filter(|wait| !wait.is_zero())
+}
+
+/// One line of at most 2 KB.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let room = SHOWN.saturating_sub(line.len() + 4);
+        if word.len() > room {
+            line.push_str(&word[..word.floor_char_boundary(room)]);
+            line.push('…');
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line.retain(|c| !c.is_control());
+    line
+}
+
+/// Blots out a key wherever it stands, also when it is cut at the end of the text.
+pub(super) fn without(key: &str, text: &str) -> String {
+    if key.is_empty() {
+        return text.to_owned();
+    }
+    let mut clean = text.replace(key, "[key]");
+    let ends = |n: &usize| clean.trim_end_matches('…').ends_with(&key[..*n]);
+    if let Some(cut) = (8..key.len()).rev().find(ends) {
+        let kept = clean.trim_end_matches('…').len() - cut;
+        clean.truncate(kept);
+        clean.push_str("[key]");
+    }
+    clean
+}
