@@ -1,0 +1,187 @@
+//! A reply while it is being written: its parts in order, the deltas told as they come, call ids made unique, and at
+//! the end only what is whole. Both wire formats write into it.
+
+use serde_json::{Map, Value};
+
+use super::{Delta, Reply, Request, Stop};
+use crate::message::{Block, CallId, Message, Opaque, RawArgs, Role, Thinking, ToolCall, Usage};
+
+/// Longest call id that is taken as it comes.
+const MAX_ID: usize = 256;
+
+/// A reply that is being written.
+pub(super) struct Draft<'a> {
+    request: Request<'a>,
+    on_delta: &'a mut (dyn FnMut(Delta) + Send),
+    parts: Vec<Part>,
+    /// Tokens as far as they are known.
+    pub(super) usage: Usage,
+    /// Why it stopped; `None` while it has not.
+    pub(super) stop: Option<Stop>,
+}
+
+enum Part {
+    Text(String),
+    Thinking { text: String, opaque: Option<Opaque> },
+    Call { id: CallId, name: String, args: String, order: i64 },
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(request: Request<'a>, on_delta: &'a mut (dyn FnMut(Delta) + Send)) -> Draft<'a> {
+        Draft { request, on_delta, parts: Vec::new(), usage: Usage::default(), stop: None }
+    }
+
+    /// Opens a part of text and answers its slot.
+    pub(super) fn open_text(&mut self) -> usize {
+        self.open(Part::Text(String::new()))
+    }
+
+    /// Opens a part of reasoning and answers its slot.
+    pub(super) fn open_thinking(&mut self) -> usize {
+        self.open(Part::Thinking { text: String::new(), opaque: None })
+    }
+
+    /// Opens a call, tells of it and answers its slot. An id that is missing, used or unfit is replaced.
+    pub(super) fn open_call(&mut self, id: &str, name: &str, order: i64) -> usize {
+        let id = self.fresh(id);
+        (self.on_delta)(Delta::CallOpened { id: id.clone(), name: name.to_owned() });
+        self.open(Part::Call { id, name: name.to_owned(), args: String::new(), order })
+    }
+
+    /// Adds to the part in a slot: text, reasoning or arguments.
+    pub(super) fn add(&mut self, slot: usize, piece: &str) {
+        if piece.is_empty() {
+            return;
+        }
+        match self.parts.get_mut(slot) {
+            Some(Part::Text(text)) => {
+                text.push_str(piece);
+                (self.on_delta)(Delta::Text(piece.to_owned()));
+            }
+            Some(Part::Thinking { text, .. }) => {
+                text.push_str(piece);
+                (self.on_delta)(Delta::Thinking(piece.to_owned()));
+            }
+            Some(Part::Call { args, .. }) => args.push_str(piece),
+            None => {}
+        }
+    }
+
+    /// The provider's proof of the reasoning in a slot, made by the function if there is none yet.
+    pub(super) fn proof(&mut self, slot: usize, new: impl FnOnce() -> Opaque) -> Option<&mut Value> {
+        match self.parts.get_mut(slot) {
+            Some(Part::Thinking { opaque, .. }) => Some(&mut opaque.get_or_insert_with(new).data),
+            Some(Part::Text(_) | Part::Call { .. }) | None => None,
+        }
+    }
+
+    /// The id under which the call in a slot is told.
+    pub(super) fn call_id(&self, slot: usize) -> Option<&CallId> {
+        match self.parts.get(slot) {
+            Some(Part::Call { id, .. }) => Some(id),
+            Some(Part::Text(_) | Part::Thinking { .. }) | None => None,
+        }
+    }
+
+    /// Puts reasoning first, then text, then the calls in their own order, however they were interleaved.
+    pub(super) fn sort(&mut self) {
+        self.parts.sort_by_key(|part| match part {
+            Part::Thinking { .. } => (0, 0),
+            Part::Text(_) => (1, 0),
+            Part::Call { order, .. } => (2, *order),
+        });
+    }
+
+    /// Nothing was said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The reply. A call that was cut by the token limit is left out.
+    pub(super) fn finish(self) -> Reply {
+        let stop = self.stop.unwrap_or(Stop::EndTurn);
+        let blocks: Vec<Block> =
+            self.parts.into_iter().filter_map(|part| part.close(stop == Stop::MaxTokens)).collect();
+        let message = Message { role: Role::Assistant, blocks };
+        let stop = match stop {
+            Stop::EndTurn | Stop::ToolUse if message.calls().next().is_some() => Stop::ToolUse,
+            Stop::EndTurn | Stop::ToolUse => Stop::EndTurn,
+            Stop::MaxTokens | Stop::Refusal => stop,
+        };
+        Reply { message, usage: self.usage, stop }
+    }
+
+    fn open(&mut self, part: Part) -> usize {
+        self.parts.push(part);
+        self.parts.len() - 1
+    }
+
+    fn fresh(&self, id: &str) -> CallId {
+        let unfit = id.is_empty() || id.len() > MAX_ID || id.chars().any(char::is_control);
+        let made = format!("call_{}_{}", self.request.messages.len(), self.parts.len());
+        let first = if unfit { made } else { id.to_owned() };
+        let mut fresh = CallId(first.clone());
+        let mut count = 1;
+        while self.is_used(&fresh) {
+            count += 1;
+            fresh = CallId(format!("{first}_{count}"));
+        }
+        fresh
+    }
+
+    fn is_used(&self, id: &CallId) -> bool {
+        let here = self.parts.iter().any(|part| matches!(part, Part::Call { id: other, .. } if other == id));
+        here || self.request.messages.iter().any(|message| message.calls().any(|call| call.id == *id))
+    }
+}
+
+impl Part {
+    fn close(self, cut: bool) -> Option<Block> {
+        match self {
+            Part::Text(text) => (!text.is_empty()).then_some(Block::Text { text }),
+            Part::Thinking { text, opaque } => {
+                (!text.is_empty() || opaque.is_some()).then_some(Block::Thinking(Thinking { text, opaque }))
+            }
+            Part::Call { args, .. } if cut && object(&args).is_none() => None,
+            Part::Call { id, name, args, .. } => {
+                let args = if args.trim().is_empty() { "{}".to_owned() } else { args };
+                Some(Block::Call(ToolCall { id, name, args: RawArgs(args) }))
+            }
+        }
+    }
+}
+
+/// Reads arguments as the JSON object they should be.
+pub(super) fn object(args: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(args).ok()
+}
+
+/// Arguments as a JSON object that any provider takes back: as written, or what was written as its only field.
+pub(super) fn sendable(args: &RawArgs) -> String {
+    let text = args.0.trim();
+    if text.is_empty() {
+        "{}".to_owned()
+    } else if object(text).is_some() {
+        text.to_owned()
+    } else {
+        serde_json::json!({ "malformed_arguments": text }).to_string()
+    }
+}
+
+/// A call id in 1 to 64 letters, digits, `_` and `-`; the same for the same id, different for different ones.
+pub(super) fn plain_id(id: &CallId) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=64).contains(&id.0.len()) && id.0.chars().all(fits) {
+        return id.0.clone();
+    }
+    let plain: String = id.0.chars().map(|c| if fits(c) { c } else { '_' }).take(55).collect();
+    format!("{plain}_{:08x}", crc32fast::hash(id.0.as_bytes()))
+}
+
+/// A call id in nine letters and digits; the same for the same id.
+pub(super) fn short_id(id: &CallId) -> String {
+    if id.0.len() == 9 && id.0.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return id.0.clone();
+    }
+    format!("c{:08x}", crc32fast::hash(id.0.as_bytes()))
+}
