@@ -1,0 +1,174 @@
+//! Anthropic Messages, streamed: how a conversation is written in this format. How a reply is read is in
+//! `anthropic/reading`, the way there in `http`, trying again in `retry`.
+
+mod reading;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::draft::{Draft, plain_id, sendable};
+use super::encoded::{Encoded, Transcript, field, json};
+use super::http::{Answer, Endpoint};
+use super::provider::Cache;
+use super::{Delta, Model, ModelError, ModelId, Reply, Request};
+use crate::message::{Block, Message, Opaque, Role, Thinking, ToolSpec};
+use reading::Reading;
+
+/// A model behind an Anthropic door.
+pub(super) struct Anthropic {
+    pub(super) id: ModelId,
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) cache: Cache,
+    pub(super) max_out: Option<u64>,
+    pub(super) body: Map<String, Value>,
+    pub(super) encoded: Encoded,
+}
+
+impl Model for Anthropic {
+    fn id(&self) -> &ModelId {
+        &self.id
+    }
+
+    fn reply<'a>(
+        &'a self,
+        request: Request<'a>,
+        on_delta: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let body = self.encode(&request);
+            let mut reading = Reading::new(self, Draft::new(request, on_delta));
+            match self.endpoint.post(body).await? {
+                Answer::Stream(stream) => stream.read(|event| reading.event(event)).await?,
+                Answer::Whole(body) => reading.whole(&body)?,
+            }
+            Ok(reading.finish())
+        })
+    }
+}
+
+impl Anthropic {
+    fn encode(&self, request: &Request<'_>) -> Vec<u8> {
+        let append = |out: &mut Transcript, message: &Message| self.append(out, message);
+        self.encoded.build(request, append, |transcript| {
+            if !request.tools.is_empty() {
+                transcript.tools = tools(request.tools);
+            }
+            let mut out =
+                Vec::with_capacity(transcript.bytes.len() + transcript.tools.len() + request.system.len() + 512);
+            out.extend_from_slice(b"{\"model\":");
+            json(&mut out, &self.id.model);
+            field(&mut out, "max_tokens", &self.max_out.map_or(request.max_tokens, |max| max.min(request.max_tokens)));
+            field(&mut out, "stream", &true);
+            if self.cache == Cache::Top {
+                field(&mut out, "cache_control", &json!({"type": "ephemeral"}));
+            }
+            for (name, value) in &self.body {
+                field(&mut out, name, value);
+            }
+            if !request.system.is_empty() {
+                field(&mut out, "system", request.system);
+            }
+            if !transcript.tools.is_empty() {
+                out.extend_from_slice(b",\"tools\":");
+                out.extend_from_slice(&transcript.tools);
+                if request.tools.is_empty() {
+                    field(&mut out, "tool_choice", &json!({"type": "none"}));
+                }
+            }
+            out.extend_from_slice(b",\"messages\":[");
+            out.extend_from_slice(&transcript.bytes);
+            out.extend_from_slice(if transcript.role.is_some() { b"]}]}" } else { b"]}" });
+            out
+        })
+    }
+
+    /// Adjacent messages of one role become one; in it, results stand first, as the format demands.
+    fn append(&self, out: &mut Transcript, message: &Message) {
+        for block in &message.blocks {
+            let is_result = matches!(block, Block::Result(_));
+            let Some(value) = self.block(block) else { continue };
+            if out.role != Some(message.role) {
+                out.bytes.extend_from_slice(if out.role.is_some() { b"]}," } else { b"" });
+                out.bytes.extend_from_slice(match message.role {
+                    Role::User => br#"{"role":"user","content":["#,
+                    Role::Assistant => br#"{"role":"assistant","content":["#,
+                });
+                out.role = Some(message.role);
+                out.results = out.bytes.len();
+            }
+            let first = out.bytes.last() == Some(&b'[');
+            if !is_result || first {
+                out.bytes.extend_from_slice(if first { b"" } else { b"," });
+                out.bytes.extend_from_slice(&value);
+                if is_result {
+                    out.results = out.bytes.len();
+                }
+            } else if out.bytes[..out.results].last() == Some(&b'[') {
+                out.insert_result(&[&value[..], b","].concat());
+                out.results -= 1;
+            } else {
+                out.insert_result(&[b",", &value[..]].concat());
+            }
+        }
+    }
+
+    /// A block in the format; `None` for one that is empty or not for this model.
+    fn block(&self, block: &Block) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        match block {
+            Block::Text { text } if text.trim().is_empty() => return None,
+            Block::Text { text } => json(&mut out, &json!({"type": "text", "text": text})),
+            Block::Thinking(thinking) => json(&mut out, &self.thinking(thinking)?),
+            Block::Image(image) => {
+                let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+                json(&mut out, &json!({"type": "image", "source": source}));
+            }
+            Block::Call(call) => {
+                out.extend_from_slice(b"{\"type\":\"tool_use\"");
+                field(&mut out, "id", &plain_id(&call.id));
+                field(&mut out, "name", &call.name);
+                // Not as a value: what the model wrote comes back to it letter by letter.
+                out.extend_from_slice(b",\"input\":");
+                out.extend_from_slice(sendable(&call.args).as_bytes());
+                out.push(b'}');
+            }
+            Block::Result(result) => {
+                let text = if result.output.trim().is_empty() { "(no output)" } else { &result.output };
+                let mut value = json!({"type": "tool_result", "tool_use_id": plain_id(&result.call), "content": text});
+                if result.is_error {
+                    value["is_error"] = Value::Bool(true);
+                }
+                json(&mut out, &value);
+            }
+        }
+        Some(out)
+    }
+
+    fn thinking(&self, thinking: &Thinking) -> Option<Value> {
+        let opaque = thinking.opaque.as_ref()?;
+        if opaque.provider != self.id.provider || opaque.model != self.id.model {
+            return None;
+        }
+        match (&opaque.data["signature"], &opaque.data["redacted"]) {
+            (Value::String(signature), _) => {
+                Some(json!({"type": "thinking", "thinking": thinking.text, "signature": signature}))
+            }
+            (_, Value::String(data)) => Some(json!({"type": "redacted_thinking", "data": data})),
+            (_, _) => None,
+        }
+    }
+
+    fn opaque(&self, data: Value) -> Opaque {
+        Opaque { provider: self.id.provider.clone(), model: self.id.model.clone(), data }
+    }
+}
+
+fn tools(specs: &[ToolSpec]) -> Vec<u8> {
+    let tool =
+        |spec: &ToolSpec| json!({"name": spec.name, "description": spec.description, "input_schema": spec.schema});
+    let mut out = Vec::new();
+    json(&mut out, &specs.iter().map(tool).collect::<Vec<Value>>());
+    out
+}
