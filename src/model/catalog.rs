@@ -3,12 +3,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use secrecy::SecretString;
-use url::{Host, Url};
-
+use super::door::{Door, Key, read_url};
+use super::http::{Http, Timeouts};
+use super::pilot::Pilot;
 use super::provider::{KnownModel, Provider, built_in};
+use super::scripted::Scripted;
 use super::{Model, ModelId};
 
 /// Context window, in tokens, of a model that nobody knows.
@@ -22,22 +24,7 @@ pub struct Models {
     doors: Arc<Vec<Door>>,
     own: Arc<HashMap<ModelId, Arc<dyn Model>>>,
     made: Arc<Mutex<HashMap<ModelId, Arc<dyn Model>>>>,
-}
-
-/// A provider with what the environment adds to it.
-#[derive(Debug, Clone)]
-struct Door {
-    provider: Provider,
-    base_url: Result<Url, NoModel>,
-    key: Key,
-}
-
-#[derive(Debug, Clone)]
-enum Key {
-    NotNeeded,
-    Missing,
-    Unfit { variable: String },
-    Ready { variable: String, secret: SecretString },
+    http: Arc<Http>,
 }
 
 /// The model that was chosen.
@@ -95,6 +82,9 @@ pub enum NoModel {
         /// What is wrong.
         why: String,
     },
+    /// A fixture that cannot be played.
+    #[error("{0}")]
+    Script(String),
     /// Something built in does not work.
     #[error("{0}")]
     Broken(String),
@@ -108,7 +98,7 @@ impl Models {
     pub fn from_env(env: &dyn Fn(&str) -> Option<String>) -> Result<Models, NoModel> {
         let providers = built_in().map_err(|e| NoModel::Broken(format!("built-in defaults/models.yaml: {e}")))?;
         let doors = providers.into_iter().map(|provider| Door::new(provider, env)).collect();
-        Ok(Models { doors: Arc::new(doors), own: Arc::default(), made: Arc::default() })
+        Ok(Models { doors: Arc::new(doors), own: Arc::default(), made: Arc::default(), http: Arc::default() })
     }
 
     /// Adds a model under its own id; it goes before a provider's.
@@ -135,6 +125,14 @@ impl Models {
         Ok(self)
     }
 
+    /// Waits longer or shorter for answers.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Models {
+        self.http = Arc::new(Http::new(timeouts));
+        self.made = Arc::default();
+        self
+    }
+
     /// The providers in order of preference.
     pub fn providers(&self) -> impl Iterator<Item = &Provider> {
         self.doors.iter().map(|door| &door.provider)
@@ -144,7 +142,7 @@ impl Models {
     pub fn key_variable(&self, provider: &str) -> Option<&str> {
         match &self.door(provider).ok()?.key {
             Key::Ready { variable, .. } | Key::Unfit { variable } => Some(variable),
-            Key::NotNeeded | Key::Missing => None,
+            Key::Missing => None,
         }
     }
 
@@ -160,7 +158,11 @@ impl Models {
         if let Some(model) = made.get(id) {
             return Ok(model.clone());
         }
-        let model = self.door(&id.provider)?.open(id)?;
+        let model = match id.provider.as_str() {
+            "pilot" => Arc::new(Pilot::new()),
+            "scripted" => self.scripted(&id.model)?,
+            provider => self.door(provider)?.open(id, &self.http)?,
+        };
         made.insert(id.clone(), model.clone());
         Ok(model)
     }
@@ -227,6 +229,13 @@ impl Models {
         listed.or_else(|| Some(self.door(&id.provider).ok()?.provider.max_out)).unwrap_or(UNKNOWN_MAX_OUT)
     }
 
+    fn scripted(&self, path: &str) -> Result<Arc<dyn Model>, NoModel> {
+        match Scripted::from_file(Path::new(path)) {
+            Ok(scripted) => Ok(Arc::new(scripted)),
+            Err(e) => Err(NoModel::Script(e.to_string())),
+        }
+    }
+
     fn listed(&self, id: &ModelId) -> Option<&KnownModel> {
         self.door(&id.provider).ok()?.provider.model(&id.model)
     }
@@ -252,63 +261,6 @@ impl fmt::Debug for Models {
         let own: Vec<String> = self.own.keys().map(ModelId::to_string).collect();
         f.debug_struct("Models").field("doors", &self.doors).field("own", &own).finish()
     }
-}
-
-impl Door {
-    fn new(provider: Provider, env: &dyn Fn(&str) -> Option<String>) -> Door {
-        let url = env(&provider.base_url_variable()).filter(|url| !url.trim().is_empty());
-        let base_url = read_url(&provider.id, url.as_deref().unwrap_or(&provider.base_url));
-        let found = provider
-            .keys
-            .iter()
-            .find_map(|variable| env(variable).filter(|key| !key.is_empty()).map(|key| (variable.clone(), key)));
-        let key = match found {
-            None if provider.keys.is_empty() => Key::NotNeeded,
-            None => Key::Missing,
-            Some((variable, key)) if key.chars().all(|c| c.is_ascii_graphic()) => {
-                Key::Ready { variable, secret: key.into() }
-            }
-            Some((variable, _)) => Key::Unfit { variable },
-        };
-        Door { provider, base_url, key }
-    }
-
-    fn open(&self, _id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
-        let base = self.base_url.clone()?;
-        match &self.key {
-            Key::Missing if !is_loopback(&base) => Err(NoModel::MissingKey {
-                provider: self.provider.id.clone(),
-                variable: self.provider.keys.join(" or "),
-            }),
-            Key::Unfit { variable } => Err(NoModel::UnfitKey { variable: variable.clone() }),
-            Key::Missing | Key::NotNeeded | Key::Ready { .. } => {
-                Err(NoModel::Broken(format!("{} is not connected yet", self.provider.name)))
-            }
-        }
-    }
-}
-
-/// The address names this machine.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
-}
-
-fn read_url(provider: &str, text: &str) -> Result<Url, NoModel> {
-    let bad = |why: &str| NoModel::BadUrl { provider: provider.to_owned(), url: text.to_owned(), why: why.to_owned() };
-    let text = text.trim().trim_end_matches('/');
-    if !text.starts_with("http://") && !text.starts_with("https://") {
-        return Err(bad("does not begin with http:// or https://"));
-    }
-    let url = Url::parse(text).map_err(|e| bad(&format!("cannot be read ({e})")))?;
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(bad("has a query or a fragment"));
-    }
-    Ok(url)
 }
 
 /// Edits between two short words (Levenshtein).

@@ -1,9 +1,17 @@
 //! A language model behind one trait: a request goes in, deltas come out while it talks, a whole reply at the end.
 //! The wire formats, the transport and the decorators live in the files of this room; the loop knows only this one.
 
+mod anthropic;
 pub mod catalog;
+mod door;
+mod draft;
+mod encoded;
+mod fault;
+pub mod http;
+mod openai;
 pub mod pilot;
 pub mod provider;
+pub mod retry;
 pub mod scripted;
 pub mod sse;
 

@@ -1,3 +1,5 @@
 //! The model room: streams, wire formats, faults and the catalogue.
 
+mod replies;
 mod sse;
+mod talk;

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use tillerman::model::sse::{MAX_EVENT, SseDecoder, SseError, SseEvent};
 
-/// Stream, then the expected events as (event, data, id).
-const CASES: &[(&str, &[u8], &[(&str, &str, &str)])] = &[
+/// Event, data, id.
+type Expected = (&'static str, &'static str, &'static str);
+
+/// Name, stream, what it holds.
+const CASES: &[(&str, &[u8], &[Expected])] = &[
     ("lf", b"data: a\n\n", &[("message", "a", "")]),
     ("crlf", b"data: a\r\n\r\ndata: b\r\n\r\n", &[("message", "a", ""), ("message", "b", "")]),
     ("cr", b"data: a\r\rdata: b\r\r", &[("message", "a", ""), ("message", "b", "")]),
@@ -35,8 +38,8 @@ const CASES: &[(&str, &[u8], &[(&str, &str, &str)])] = &[
     ("invalid UTF-8", b"data: a\xff\xf0\x9fb\n\n", &[("message", "a\u{fffd}\u{fffd}b", "")]),
 ];
 
-fn expected(events: &[(&str, &str, &str)]) -> Vec<SseEvent> {
-    let event = |(event, data, id): &(&str, &str, &str)| SseEvent {
+fn expected(events: &[Expected]) -> Vec<SseEvent> {
+    let event = |(event, data, id): &Expected| SseEvent {
         event: (*event).to_owned(),
         data: (*data).to_owned(),
         id: (*id).to_owned(),

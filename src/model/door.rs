@@ -1,0 +1,154 @@
+//! A provider with what the environment adds to it, address and key, and how one of its models is made from that.
+
+use std::sync::Arc;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use url::{Host, Url};
+
+use super::anthropic::Anthropic;
+use super::catalog::NoModel;
+use super::encoded::Encoded;
+use super::http::{Endpoint, Http};
+use super::openai::OpenAi;
+use super::provider::{Provider, Wire};
+use super::retry::Retry;
+use super::{Model, ModelId};
+
+/// A provider within reach, or with the reason why it is not.
+#[derive(Debug, Clone)]
+pub(super) struct Door {
+    pub(super) provider: Provider,
+    pub(super) base_url: Result<Url, NoModel>,
+    pub(super) key: Key,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Key {
+    Missing,
+    Unfit { variable: String },
+    Ready { variable: String, secret: SecretString },
+}
+
+impl Door {
+    pub(super) fn new(provider: Provider, env: &dyn Fn(&str) -> Option<String>) -> Door {
+        let url = env(&provider.base_url_variable()).filter(|url| !url.trim().is_empty());
+        let base_url = read_url(&provider.id, url.as_deref().unwrap_or(&provider.base_url));
+        let found = provider
+            .keys
+            .iter()
+            .find_map(|variable| env(variable).filter(|key| !key.is_empty()).map(|key| (variable.clone(), key)));
+        let key = match found {
+            None => Key::Missing,
+            Some((variable, key)) if key.chars().all(|c| c.is_ascii_graphic()) => {
+                Key::Ready { variable, secret: key.into() }
+            }
+            Some((variable, _)) => Key::Unfit { variable },
+        };
+        Door { provider, base_url, key }
+    }
+
+    /// Makes a model; nothing is sent yet.
+    pub(super) fn open(&self, id: &ModelId, http: &Arc<Http>) -> Result<Arc<dyn Model>, NoModel> {
+        let endpoint = Arc::new(self.endpoint(id, http)?);
+        let known = self.provider.model(&id.model);
+        let body = known.map(|known| known.body.clone()).unwrap_or_default();
+        let max_out = known.map(|known| known.max_out);
+        let (id, encoded) = (id.clone(), Encoded::default());
+        let model: Arc<dyn Model> = match self.provider.wire {
+            Wire::Anthropic => {
+                let cache = self.provider.quirks.cache;
+                Arc::new(Anthropic { id, endpoint, cache, max_out, body, encoded })
+            }
+            Wire::OpenaiChat => {
+                let window = known.map_or(self.provider.window, |known| known.window);
+                let quirks = self.provider.quirks.clone();
+                Arc::new(OpenAi { id, endpoint, quirks, window, max_out, body, encoded })
+            }
+        };
+        Ok(Arc::new(Retry::new(model)))
+    }
+
+    fn endpoint(&self, id: &ModelId, http: &Arc<Http>) -> Result<Endpoint, NoModel> {
+        let base = self.base_url.clone()?;
+        let (key, key_variable) = match &self.key {
+            Key::Missing if self.needs_key(&base) => {
+                let variable = self.provider.keys.join(" or ");
+                return Err(NoModel::MissingKey { provider: self.provider.id.clone(), variable });
+            }
+            Key::Missing => (None, None),
+            Key::Unfit { variable } => return Err(NoModel::UnfitKey { variable: variable.clone() }),
+            Key::Ready { variable, secret } => (Some(secret.clone()), Some(variable.clone())),
+        };
+        let headers = self.headers(key.as_ref())?;
+        let provider = self.provider.id.clone();
+        let url = self.url(base);
+        Ok(Endpoint { http: http.clone(), provider, model: id.model.clone(), url, headers, key, key_variable })
+    }
+
+    /// Nobody has keys for a server on this machine, nor for one that is at home on such a machine.
+    fn needs_key(&self, base: &Url) -> bool {
+        !is_loopback(base) && !Url::parse(&self.provider.base_url).is_ok_and(|home| is_loopback(&home))
+    }
+
+    fn headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, NoModel> {
+        let broken = |name: &str| NoModel::Broken(format!("header {name} of {} cannot be sent", self.provider.id));
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let mut insert = |name: &str, value: &str| {
+            let header = HeaderName::try_from(name).map_err(|_| broken(name))?;
+            let mut value = HeaderValue::try_from(value).map_err(|_| broken(name))?;
+            value.set_sensitive(true);
+            headers.insert(header, value);
+            Ok(())
+        };
+        for (name, value) in &self.provider.headers {
+            insert(name, value)?;
+        }
+        let key = key.map(|key| key.expose_secret());
+        match self.provider.wire {
+            Wire::Anthropic => {
+                insert("anthropic-version", "2023-06-01")?;
+                key.map_or(Ok(()), |key| insert("x-api-key", key))?;
+            }
+            Wire::OpenaiChat => key.map_or(Ok(()), |key| insert("authorization", &format!("Bearer {key}")))?,
+        }
+        Ok(headers)
+    }
+
+    fn url(&self, mut base: Url) -> Url {
+        let path = base.path().trim_end_matches('/').to_owned();
+        let end = match self.provider.wire {
+            Wire::Anthropic if path.ends_with("/v1") => "/messages",
+            Wire::Anthropic => "/v1/messages",
+            Wire::OpenaiChat => "/chat/completions",
+        };
+        base.set_path(&format!("{path}{end}"));
+        base
+    }
+}
+
+/// The address names this machine.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+/// Reads a base URL as a person writes it.
+pub(super) fn read_url(provider: &str, text: &str) -> Result<Url, NoModel> {
+    let bad = |why: &str| NoModel::BadUrl { provider: provider.to_owned(), url: text.to_owned(), why: why.to_owned() };
+    let text = text.trim().trim_end_matches('/');
+    if !text.starts_with("http://") && !text.starts_with("https://") {
+        return Err(bad("does not begin with http:// or https://"));
+    }
+    let url = Url::parse(text).map_err(|e| bad(&format!("cannot be read ({e})")))?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(bad("has a query or a fragment"));
+    }
+    Ok(url)
+}

@@ -1,0 +1,88 @@
+//! A conversation with a scripted server, for the tests of both wire formats.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use tillerman::message::{Message, ToolSpec};
+use tillerman::model::catalog::Models;
+use tillerman::model::http::Timeouts;
+use tillerman::model::{Delta, Model, ModelError, ModelId, Reply, Request};
+
+use crate::server::Server;
+
+pub const KEY: &str = "sk-test-0123456789abcdef";
+
+/// One model in each wire format.
+pub const BOTH: [&str; 2] = ["anthropic/claude-sonnet-5-5", "openai/gpt-6.1-sol"];
+
+/// A model of the catalogue that speaks to the server; its answers may take a second.
+pub fn model(server: &Server, id: &str) -> Arc<dyn Model> {
+    let second = Duration::from_secs(1);
+    models(server, Timeouts { connect: second, header: second, idle: second, total: 3 * second })
+        .get(&id_of(id))
+        .unwrap()
+}
+
+pub fn models(server: &Server, timeouts: Timeouts) -> Models {
+    let url = server.base_url();
+    let env = |name: &str| match name {
+        name if name.ends_with("_API_KEY") => Some(KEY.to_owned()),
+        name if name.ends_with("_BASE_URL") => Some(url.clone()),
+        _ => None,
+    };
+    Models::from_env(&env).unwrap().with_timeouts(timeouts)
+}
+
+pub fn id_of(text: &str) -> ModelId {
+    ModelId::parse(text).unwrap()
+}
+
+/// What was asked, with what is usual for the rest.
+pub struct Ask {
+    pub system: String,
+    pub messages: Vec<Arc<Message>>,
+    pub tools: Vec<ToolSpec>,
+    pub key: String,
+}
+
+impl Ask {
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Ask {
+        let messages = messages.into_iter().map(Arc::new).collect();
+        Ask { system: "be brief".to_owned(), messages, tools: vec![shell()], key: "s1".to_owned() }
+    }
+
+    pub fn push(&mut self, message: Message) {
+        self.messages.push(Arc::new(message));
+    }
+
+    pub fn request(&self) -> Request<'_> {
+        Request {
+            system: &self.system,
+            messages: &self.messages,
+            tools: &self.tools,
+            max_tokens: 1000,
+            cache_key: &self.key,
+        }
+    }
+
+    /// The reply and the deltas.
+    pub async fn send(&self, model: &Arc<dyn Model>) -> (Result<Reply, ModelError>, Vec<Delta>) {
+        let deltas = Mutex::new(Vec::new());
+        let mut take = |delta| deltas.lock().unwrap().push(delta);
+        let reply = model.reply(self.request(), &mut take).await;
+        (reply, deltas.into_inner().unwrap())
+    }
+}
+
+pub fn shell() -> ToolSpec {
+    let schema = json!({"type": "object", "properties": {"command": {"type": "string"}}});
+    ToolSpec { name: "shell".to_owned(), description: "runs a command".to_owned(), schema, read_only: false }
+}
+
+/// The text of the deltas since the last retry.
+pub fn told(deltas: &[Delta]) -> String {
+    let last = deltas.iter().rposition(|delta| matches!(delta, Delta::Retrying { .. })).map_or(0, |at| at + 1);
+    let text = |delta: &Delta| if let Delta::Text(text) = delta { text.clone() } else { String::new() };
+    deltas[last..].iter().map(text).collect()
+}
