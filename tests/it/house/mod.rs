@@ -122,6 +122,17 @@ fn every_test_file_is_part_of_the_tests() {
     none(rules::unheard_tests(&source::read(&root().join("tests/it"), "rs")));
 }
 
+#[test]
+fn no_document_links_to_a_file_that_is_not_there() {
+    let top = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(Path::new);
+    let read =
+        |path: &Path| Some(Source { path: path.to_owned(), text: std::fs::read_to_string(root().join(path)).ok()? });
+    let docs = source::read(&root().join("docs"), "md").into_iter();
+    let docs = docs.map(|text| Source { path: Path::new("docs").join(text.path), ..text });
+    let texts: Vec<Source> = top.iter().filter_map(|path| read(path)).chain(docs).collect();
+    none(rules::dead_links(&texts, |path| root().join(path).exists()));
+}
+
 // Each rule on a bad sample: a rule that cannot fire is a wish.
 
 fn sample(files: &[(&str, &str)]) -> Vec<Source> {
@@ -261,4 +272,13 @@ fn a_tool_without_its_text_is_found() {
 fn a_test_file_that_never_runs_is_found() {
     let sources = sample(&[("main.rs", "//! All.\nmod a;\n"), ("a.rs", ""), ("b/mod.rs", ""), ("b/c.rs", "")]);
     assert_eq!(rules::unheard_tests(&sources), ["tests/it/main.rs lacks `mod b;`"]);
+}
+
+#[test]
+fn a_dead_link_is_found() {
+    let text = "[a](src/a.rs) [b](b.md#part) [c](https://x.y/z) [d](#here) [e](../up.md \"title\") [f](gone.md)";
+    let exists =
+        |path: &Path| ["docs/src/a.rs", "docs/b.md", "docs/../up.md"].iter().any(|there| path == Path::new(there));
+    let found = rules::dead_links(&sample(&[("docs/x.md", text)]), exists);
+    assert_eq!(found, ["docs/x.md links to gone.md, which is not there"]);
 }

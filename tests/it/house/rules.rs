@@ -127,3 +127,15 @@ pub(super) fn unheard_tests(sources: &[Source]) -> Vec<String> {
     unheard.iter_mut().for_each(|room| *room = format!("tests/it/main.rs lacks `mod {room};`"));
     unheard
 }
+
+/// Links of Markdown files to files that do not exist; addresses and anchors are not followed.
+pub(super) fn dead_links(texts: &[Source], exists: impl Fn(&Path) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for text in texts {
+        let targets = text.text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
+        let files = targets.filter(|target| !target.is_empty() && !target.contains(':'));
+        let dead = files.filter(|target| !exists(&text.path.parent().unwrap_or(Path::new("")).join(target)));
+        found.extend(dead.map(|target| format!("{} links to {target}, which is not there", text.path.display())));
+    }
+    found
+}
