@@ -6,6 +6,7 @@ mod model;
 mod parity;
 mod policy;
 mod repl;
+mod sandbox;
 mod scripted;
 mod server;
 mod task;

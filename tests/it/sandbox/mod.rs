@@ -1,0 +1,161 @@
+//! Commands: how they end, what is kept of their output, and that no process outlives its owner.
+
+mod environment;
+mod output;
+mod zoo;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tillerman::sandbox::{self, Command, End, Environment, Finished, Limits, SandboxError};
+use tokio_util::sync::CancellationToken;
+
+/// A folder to run in and a word that is in the environment of everything that runs there.
+pub struct Ground {
+    dir: TempDir,
+    word: String,
+    pub limits: Limits,
+    pub cancel: CancellationToken,
+}
+
+impl Ground {
+    pub fn new() -> Ground {
+        let word = format!("zoo-{}", ulid::Ulid::generate());
+        Ground { dir: tempfile::tempdir().unwrap(), word, limits: Limits::default(), cancel: CancellationToken::new() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn command(&self, text: &str) -> Command {
+        let environment = Environment::inherited().with("ZOO", &self.word);
+        Command { text: text.into(), cwd: self.dir.path().into(), environment, spool: self.path("spool/all.txt") }
+    }
+
+    pub async fn run(&self, text: &str) -> Finished {
+        self.try_run(text).await.unwrap()
+    }
+
+    pub async fn try_run(&self, text: &str) -> Result<Finished, SandboxError> {
+        sandbox::run(&self.command(text), &self.limits, &self.cancel, &mut |_| {}).await
+    }
+
+    /// Command lines of living processes with our word in them or in their environment, whoever their parent is.
+    pub fn alive(&self) -> Vec<String> {
+        let mut alive = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let at = entry.path();
+            let environment = fs::read(at.join("environ")).unwrap_or_default();
+            let stat = fs::read_to_string(at.join("stat")).unwrap_or_default();
+            let dead = stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().starts_with(['Z', 'X']));
+            if !dead && environment.windows(self.word.len()).any(|part| part == self.word.as_bytes()) {
+                alive.push(
+                    String::from_utf8_lossy(&fs::read(at.join("cmdline")).unwrap_or_default()).replace('\0', " "),
+                );
+            }
+        }
+        alive
+    }
+
+    /// Waits until so many processes run.
+    pub async fn until_alive(&self, count: usize) {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while self.alive().len() < count {
+            assert!(Instant::now() < deadline, "only {:?} came to life", self.alive());
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// How long until nothing runs, at most 2 s.
+    pub async fn until_dead(&self) -> Duration {
+        let began = Instant::now();
+        while !self.alive().is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(2), "survivors: {:?}", self.alive());
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        began.elapsed()
+    }
+}
+
+pub fn text(finished: &Finished) -> String {
+    let output = &finished.output;
+    String::from_utf8_lossy(&[output.head.as_slice(), output.tail.as_slice()].concat()).into_owned()
+}
+
+#[tokio::test]
+async fn a_command_ends_with_its_code_and_both_outputs_in_order() {
+    let ground = Ground::new();
+    let finished = ground.run("echo one; echo two >&2; echo three; exit 3").await;
+    assert_eq!((finished.end, text(&finished).as_str(), finished.left), (End::Exited(3), "one\ntwo\nthree\n", 0));
+}
+
+#[tokio::test]
+async fn a_command_killed_by_a_signal_says_which() {
+    assert_eq!(Ground::new().run("kill -9 $$").await.end, End::Signalled(9));
+}
+
+#[tokio::test]
+async fn p09_p10_input_is_empty_and_there_is_no_terminal() {
+    let ground = Ground::new();
+    let finished = ground.run("cat; (read x < /dev/tty) 2>/dev/null || echo no terminal").await;
+    assert_eq!((finished.end, text(&finished).as_str()), (End::Exited(0), "no terminal\n"));
+    assert!(finished.took < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn p17_a_time_limit_keeps_what_was_written() {
+    let mut ground = Ground::new();
+    ground.limits.time = Duration::from_millis(80);
+    let finished = ground.run("echo begun; sleep 300; echo never").await;
+    assert_eq!((finished.end, text(&finished).as_str()), (End::TimedOut, "begun\n"));
+    assert!(finished.took < Duration::from_millis(600), "took {:?}", finished.took);
+}
+
+#[tokio::test]
+async fn a_run_that_is_already_aborted_starts_nothing_that_stays() {
+    let ground = Ground::new();
+    ground.cancel.cancel();
+    assert_eq!(ground.run("sleep 300").await.end, End::Aborted);
+    assert_eq!(ground.alive(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn p19_what_cannot_start_says_why() {
+    let ground = Ground::new();
+    let error = ground.try_run(&format!("echo {}", "x".repeat(2_000_000))).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the command has 2000005 bytes, more than the system takes; write it to a script file and run that"
+    );
+    let error = ground.try_run("echo \0").await.unwrap_err();
+    assert_eq!(error.to_string(), "the command contains a zero byte, which no shell can be given");
+    let mut gone = ground.command("true");
+    gone.cwd = ground.path("gone");
+    let error = sandbox::run(&gone, &ground.limits, &ground.cancel, &mut |_| {}).await.unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot run in {}: the folder does not exist", gone.cwd.display()));
+}
+
+#[tokio::test]
+async fn p18_many_commands_leave_neither_zombies_nor_open_files() {
+    let ground = Ground::new();
+    ground.run("true").await;
+    let mine = || fs::read_dir("/proc/self/fd").unwrap().flatten().count();
+    let before = mine();
+    for _ in 0..50 {
+        ground.run("true").await;
+    }
+    // Other tests of this process open files too, but not fifty.
+    assert!(mine() < before + 40, "{} files open, {before} before", mine());
+    assert_eq!(ground.alive(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn p20_a_command_inherits_no_open_file_of_ours() {
+    let ground = Ground::new();
+    let _file = fs::File::create(ground.path("open")).unwrap();
+    let finished = ground.run("ls -l /proc/self/fd | grep -c open || true").await;
+    assert_eq!(text(&finished), "0\n");
+}

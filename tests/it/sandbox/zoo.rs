@@ -1,0 +1,107 @@
+//! The process zoo: whatever a command starts, and however it ends, nothing of it is alive afterwards.
+
+use std::time::{Duration, Instant};
+
+use tillerman::sandbox::{self, End};
+
+use super::Ground;
+
+/// A name, what to run, and how many processes must be alive before it is ended.
+const ZOO: &[(&str, &str, usize)] = &[
+    ("child", "sleep 300 & wait", 2),
+    ("grandchildren", "sh -c 'sleep 300 & sleep 300 & wait' & wait", 4),
+    ("setsid", "setsid sleep 300 & sleep 300", 2),
+    ("double fork", "(setsid sh -c 'sleep 300 & sleep 300 &' &) ; sleep 300", 3),
+    ("nohup", "nohup sleep 300 >/dev/null 2>&1 & disown; sleep 300", 2),
+    ("ignores TERM", "trap '' TERM HUP INT; (trap '' TERM; sleep 300; sleep 300) & sleep 300; sleep 300", 4),
+    ("stopped", "sleep 300 & kill -STOP $!; setsid sh -c 'kill -STOP $$' & sleep 300", 3),
+    ("stops itself", "kill -STOP $$; sleep 300", 1),
+    ("daemon that keeps the pipe", "setsid sh -c 'sleep 300' & sleep 300", 2),
+    ("cleared environment", "env -i setsid sh -c 'sleep 300; :' $ZOO & sleep 300", 2),
+    (
+        "forks on and on",
+        "f() { for i in 1 2 3 4 5 6 7 8; do sleep 0.02; (sleep 300 &); done; }; f & f & wait; sleep 300",
+        8,
+    ),
+];
+
+#[tokio::test]
+async fn p01_p02_p03_an_abort_leaves_nothing() {
+    for (name, text, count) in ZOO {
+        let ground = Ground::new();
+        let command = ground.command(text);
+        let mut ignore = |_: &str| {};
+        let run = sandbox::run(&command, &ground.limits, &ground.cancel, &mut ignore);
+        let abort = async {
+            ground.until_alive(*count).await;
+            ground.cancel.cancel();
+            Instant::now()
+        };
+        let (finished, aborted) = tokio::join!(run, abort);
+        let took = aborted.elapsed();
+        assert_eq!((*name, finished.unwrap().end), (*name, End::Aborted));
+        assert_eq!((*name, ground.alive()), (*name, vec![]));
+        assert!(took < Duration::from_millis(500), "{name} took {took:?}");
+    }
+}
+
+#[tokio::test]
+async fn p01_p02_p03_a_dropped_run_leaves_nothing() {
+    for (name, text, count) in ZOO {
+        let ground = Ground::new();
+        let command = ground.command(text);
+        let mut ignore = |_: &str| {};
+        tokio::select! {
+            finished = sandbox::run(&command, &ground.limits, &ground.cancel, &mut ignore) => panic!("{name}: {finished:?}"),
+            () = ground.until_alive(*count) => {}
+        }
+        let took = ground.until_dead().await;
+        assert!(took < Duration::from_millis(250), "{name} took {took:?}");
+    }
+}
+
+#[tokio::test]
+async fn p01_p02_p03_a_time_limit_leaves_nothing() {
+    for (name, text, _) in ZOO {
+        let mut ground = Ground::new();
+        ground.limits.time = Duration::from_millis(120);
+        let finished = ground.run(text).await;
+        assert_eq!((*name, finished.end), (*name, End::TimedOut));
+        assert_eq!((*name, ground.alive()), (*name, vec![]));
+    }
+}
+
+#[tokio::test]
+async fn p06_p08_what_a_command_leaves_behind_ends_with_it_and_is_counted() {
+    let left: &[(&str, &str, usize)] = &[
+        ("nothing", "true", 0),
+        ("a job", "sleep 300 & echo done", 1),
+        ("a quiet job", "sleep 300 >/dev/null 2>&1 & echo done", 1),
+        ("an escaped job that keeps the pipe", "setsid sleep 300 & sleep 0.05; echo done", 1),
+        ("an escaped quiet job", "setsid sleep 300 >/dev/null 2>&1 & sleep 0.05; echo done", 1),
+        ("an orphan", "(setsid sh -c 'sleep 300 & exit' >/dev/null 2>&1); echo done", 1),
+        ("one that ended in time", "sleep 0.02 & echo done", 0),
+    ];
+    for (name, text, count) in left {
+        let ground = Ground::new();
+        let finished = ground.run(text).await;
+        assert_eq!((*name, finished.end, finished.left), (*name, End::Exited(0), *count));
+        assert_eq!((*name, ground.alive()), (*name, vec![]));
+        assert!(finished.took < Duration::from_secs(1), "{name} took {:?}", finished.took);
+    }
+}
+
+#[tokio::test]
+async fn processes_of_other_commands_are_left_alone() {
+    let (ours, theirs) = (Ground::new(), Ground::new());
+    let command = theirs.command("sleep 300 & wait");
+    let mut ignore = |_: &str| {};
+    tokio::select! {
+        finished = sandbox::run(&command, &theirs.limits, &theirs.cancel, &mut ignore) => panic!("{finished:?}"),
+        () = async {
+            theirs.until_alive(2).await;
+            ours.run("sleep 300 & setsid sleep 300 & exit").await;
+            assert_eq!(theirs.alive().len(), 2);
+        } => {}
+    }
+}
