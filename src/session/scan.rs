@@ -1,0 +1,226 @@
+//! Reads a session file of unknown state: whole lines become entries, everything else is named and passed over. Only
+//! what the tree and the totals need is taken from a line; messages are read later, for the branch that is wanted.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+
+use serde::Deserialize;
+
+use super::EntryId;
+use super::log::{MAX_LINE, Span, VERSION, is_sealed};
+use super::record::Kind;
+use super::tree::Tree;
+use crate::message::Usage;
+
+/// Most findings that are kept; more are counted.
+const MOST_FINDINGS: usize = 100;
+
+/// What a file holds.
+#[derive(Default)]
+pub(super) struct Scanned {
+    pub(super) tree: Tree,
+    pub(super) usage: Usage,
+    pub(super) title: Option<String>,
+    pub(super) next_seq: u64,
+    pub(super) next_note: u64,
+    /// Bytes up to the end of the last line that ends in a newline.
+    pub(super) whole: u64,
+    /// What follows them.
+    pub(super) tail: Tail,
+    /// The version of a line that is newer than ours.
+    pub(super) newer: Option<u32>,
+    /// The file begins as ours do.
+    pub(super) ours: bool,
+    /// What was passed over, one sentence each.
+    pub(super) damage: Vec<String>,
+}
+
+/// The end of a file that lacks its newline.
+#[derive(Default)]
+pub(super) enum Tail {
+    /// There is none.
+    #[default]
+    Clean,
+    /// A whole entry; only the newline is missing.
+    Unended(usize),
+    /// Part of an entry.
+    Torn(Vec<u8>),
+}
+
+/// What the tree and the totals need of a line.
+#[derive(Deserialize)]
+struct Head<'a> {
+    v: u32,
+    seq: u64,
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    parent: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(default)]
+    data: Gist<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Gist<'a> {
+    usage: Option<Usage>,
+    note: Option<NoteGist>,
+    #[serde(borrow)]
+    title: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    to: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct NoteGist {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    v: u32,
+}
+
+/// Reads the whole file once, one line in memory at a time.
+pub(super) fn scan(file: &File) -> io::Result<Scanned> {
+    let mut scanned = Scanned::default();
+    let mut reader = BufReader::with_capacity(1 << 16, file);
+    reader.seek(SeekFrom::Start(0))?;
+    let mut line = Vec::new();
+    for number in 1_usize.. {
+        line.clear();
+        let read = read_line(&mut reader, &mut line)?;
+        if number == 1 {
+            scanned.ours = begins_as_ours(&line);
+        }
+        let at = Place { number, offset: scanned.whole };
+        match line.last() {
+            None => break,
+            Some(b'\n') => {
+                line.pop();
+                if line.len() as u64 + 1 == read {
+                    scanned.take(&line, at);
+                } else {
+                    scanned.find(at, &format!("is longer than {MAX_LINE} bytes and was skipped"));
+                }
+                scanned.whole += read;
+            }
+            Some(_) => {
+                scanned.tail = if is_sealed(&line) {
+                    scanned.take(&line, at);
+                    Tail::Unended(line.len())
+                } else {
+                    Tail::Torn(std::mem::take(&mut line))
+                };
+                break;
+            }
+        }
+    }
+    Ok(scanned)
+}
+
+/// Whether the bytes begin, or could go on to begin, as the first line of a session does.
+fn begins_as_ours(line: &[u8]) -> bool {
+    let ours = br#"{"v":"#;
+    let compared = ours.len().min(line.len());
+    line.get(..compared) == ours.get(..compared)
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    number: usize,
+    offset: u64,
+}
+
+impl Scanned {
+    fn find(&mut self, at: Place, what: &str) {
+        self.damage.push(match self.damage.len() {
+            ..MOST_FINDINGS => format!("line {} (byte {}) {what}", at.number, at.offset),
+            MOST_FINDINGS => "and more".to_owned(),
+            _ => return,
+        });
+    }
+
+    fn take(&mut self, line: &[u8], at: Place) {
+        if !is_sealed(line) {
+            match serde_json::from_slice::<Versioned>(line) {
+                Ok(Versioned { v }) if v > VERSION => self.newer = self.newer.max(Some(v)),
+                Ok(_) | Err(_) => self.find(at, "does not match its checksum and was skipped"),
+            }
+            return;
+        }
+        match serde_json::from_slice::<Head<'_>>(line) {
+            Ok(head) if head.v > VERSION => self.newer = self.newer.max(Some(head.v)),
+            Ok(head) => self.admit(&head, Span { offset: at.offset, len: line.len() }, at),
+            Err(error) => self.find(at, &format!("cannot be read ({error}) and was skipped")),
+        }
+    }
+
+    fn admit(&mut self, head: &Head<'_>, span: Span, at: Place) {
+        let id = EntryId::new(&head.id);
+        if self.tree.find(&id).is_some() {
+            return self.find(at, &format!("has the id {id} of an entry before it and was skipped"));
+        }
+        if head.seq < self.next_seq && self.tree.len() > 0 {
+            self.find(at, &format!("has number {} after {}", head.seq, self.next_seq.saturating_sub(1)));
+        } else if head.seq > self.next_seq {
+            self.find(at, &format!("has number {}, expected {}", head.seq, self.next_seq));
+        }
+        self.next_seq = self.next_seq.max(head.seq.saturating_add(1));
+        if let Some(usage) = head.data.usage {
+            self.usage.add(usage);
+        }
+        if let Some(note) = &head.data.note {
+            self.next_note = self.next_note.max(note.id.saturating_add(1));
+        }
+        let kind = Kind::parse(&head.kind);
+        let leaf = self.tree.leaf().and_then(|leaf| self.tree.find(leaf));
+        let named = head.parent.as_deref().map(EntryId::new);
+        let parent = match named.as_ref().map(|parent| self.tree.find(parent)) {
+            Some(Some(parent)) => Some(parent),
+            // Its parent was skipped: what was written before it is the best guess.
+            Some(None) => leaf,
+            None => None,
+        };
+        self.tree.grow(id, parent, kind, span);
+        match (kind, &head.data.title, &head.data.to) {
+            (Kind::Title, Some(title), _) => self.title = Some(title.clone().into_owned()),
+            (Kind::Branch, _, Some(to)) => match self.tree.find(&EntryId::new(to)).or(leaf) {
+                Some(to) => self.tree.turn_to(to),
+                None => self.find(at, "branches to an entry that is not there"),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// Reads up to and with the next newline into `line` and answers how many bytes that was. Of a line over the cap only
+/// the beginning is kept, with its newline.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
+    let mut read = 0;
+    loop {
+        let chunk = match reader.fill_buf() {
+            Ok(chunk) => chunk,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if chunk.is_empty() {
+            return Ok(read);
+        }
+        let newline = chunk.iter().position(|byte| *byte == b'\n');
+        let used = newline.map_or(chunk.len(), |newline| newline + 1);
+        if line.len() + used <= MAX_LINE {
+            line.extend_from_slice(&chunk[..used]);
+        } else if newline.is_some() {
+            line.push(b'\n');
+        }
+        read += used as u64;
+        reader.consume(used);
+        if newline.is_some() {
+            return Ok(read);
+        }
+    }
+}
