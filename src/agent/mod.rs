@@ -1,1 +1,128 @@
 //! The agent loop as a plain async function. It names no actor, no provider and no file of the workspace.
+
+pub mod inbox;
+mod run;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use self::inbox::{Inbox, Tiller, Unheard};
+pub use self::run::run;
+use crate::model::{Model, ModelError};
+use crate::session::SessionError;
+use crate::tool::Toolbox;
+
+/// Who answers, with what, and how far it may go. Nothing in it changes during a run.
+#[derive(Clone)]
+pub struct Agent {
+    /// Who thinks.
+    pub model: Arc<dyn Model>,
+    /// What it can do.
+    pub tools: Toolbox,
+    /// The system prompt.
+    pub system: String,
+    /// How far it may go.
+    pub limits: Limits,
+    /// Where tools keep full outputs that are cut for the model.
+    pub artifacts: PathBuf,
+}
+
+/// How far a run may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Most turns of a run; then one more without tools sums up. Unlimited when absent.
+    pub max_turns: Option<u32>,
+    /// Most tokens of one reply.
+    pub max_tokens: u64,
+    /// Tokens that the model can hold, reply included.
+    pub context_window: u64,
+    /// Calls of one answer run side by side; otherwise one after the other.
+    pub parallel: bool,
+    /// A steer leaves queued follow-ups alone.
+    pub keep_follow_ups: bool,
+    /// Room is made when the conversation fills this part of the window, in percent.
+    pub compact_at: u8,
+    /// Tokens of recent turns that stay as they were said when room is made.
+    pub keep_recent: u64,
+}
+
+/// How a run ended that did not fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The model answered and asked for no more tools.
+    Answered(String),
+    /// Somebody stopped it.
+    Aborted,
+    /// The turns were used up; the text is the summing up.
+    TurnLimit(String),
+}
+
+/// A fault that a person must act on. The session is valid all the same and can be gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The model failed for good.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The session cannot be written.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The conversation does not fit, and no more room can be made.
+    #[error(
+        "the conversation needs about {needed} tokens and the model holds {window}; start a new session or choose a \
+         model with a larger window"
+    )]
+    NoRoom {
+        /// Estimated tokens of the request with its reply.
+        needed: u64,
+        /// Tokens that the model holds.
+        window: u64,
+    },
+    /// A tool panicked.
+    #[error("tool {tool} has a fault and panicked: {message}")]
+    ToolPanicked {
+        /// Its name.
+        tool: String,
+        /// The words of the panic.
+        message: String,
+    },
+    /// The model answered nothing, and nothing again when it was asked once more.
+    #[error("{model} answered nothing, twice; say it in other words or choose another model")]
+    NothingSaid {
+        /// `provider/model`.
+        model: String,
+    },
+    /// The model, or a filter at its provider, refused.
+    #[error("{model} refused to go on{}{said}", if said.is_empty() { "" } else { ": " })]
+    Refused {
+        /// `provider/model`.
+        model: String,
+        /// What it said about it; may be empty.
+        said: String,
+    },
+    /// The model used up the tokens of its reply before it was done, time after time.
+    #[error(
+        "{model} was cut off at {max_tokens} tokens {times} times in a row; raise max_tokens or ask for less at once"
+    )]
+    CutOff {
+        /// `provider/model`.
+        model: String,
+        /// The limit of a reply.
+        max_tokens: u64,
+        /// How often.
+        times: u32,
+    },
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_turns: None,
+            max_tokens: 4_096,
+            context_window: 200_000,
+            parallel: true,
+            keep_follow_ups: false,
+            compact_at: 75,
+            keep_recent: 20_000,
+        }
+    }
+}
