@@ -6,6 +6,7 @@ mod s2;
 mod s3;
 mod s4;
 mod tools;
+mod wire;
 mod words;
 
 use std::path::Path;

@@ -4,7 +4,7 @@ use super::{Promise, later, tested};
 
 pub const PROMISES: &[Promise] = &[
     later("S2-01", "its room, which is being built"),
-    later("S2-02", "its room, which is being built"),
+    tested("S2-02", "parity::wire::s1_03_s2_02_s4_01_the_sources_providers_are_known"),
     later("S2-03", "knowledge search"),
     later("S2-04", "the web server and its page"),
     later("S2-05", "the web server and its page"),

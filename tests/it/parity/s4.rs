@@ -3,10 +3,10 @@
 use super::{Promise, later, tested};
 
 pub const PROMISES: &[Promise] = &[
-    later("S4-01", "its room, which is being built"),
-    later("S4-02", "its room, which is being built"),
-    later("S4-03", "its room, which is being built"),
-    later("S4-04", "its room, which is being built"),
+    tested("S4-01", "parity::wire::s4_01_s4_03_s4_04_openrouter_takes_one_key_and_models_of_any_vendor"),
+    tested("S4-02", "parity::wire::s4_01_s4_03_s4_04_openrouter_takes_one_key_and_models_of_any_vendor"),
+    tested("S4-03", "parity::wire::s4_01_s4_03_s4_04_openrouter_takes_one_key_and_models_of_any_vendor"),
+    tested("S4-04", "parity::wire::s4_01_s4_03_s4_04_openrouter_takes_one_key_and_models_of_any_vendor"),
     later("S4-05", "the ReAct decorator"),
     later("S4-06", "the ReAct decorator"),
     later("S4-07", "the ReAct decorator"),
