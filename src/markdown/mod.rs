@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 
 pub use render::render;
-pub use scan::{DocMeta, MAX_DOCS, Scan, scan};
+pub use scan::{DocMeta, MAX_DOCS, Scan, peek, scan};
 pub use yaml::Yaml;
 
 use head::Split;
@@ -128,6 +128,16 @@ pub fn load<T: DeserializeOwned>(path: &Path) -> Result<Document<T>, MarkdownErr
 /// Like [`load`].
 pub fn load_open<T: DeserializeOwned>(file: &File, path: &Path) -> Result<Document<T>, MarkdownError> {
     parse_named(&read_text(file, path)?, path)
+}
+
+/// The line of a top-level key of a file's frontmatter, or of a YAML file, for those who have something to say about it.
+pub fn line_of(path: &Path, key: &str) -> Option<usize> {
+    let (bytes, _) = head::read(open(path).ok()?).ok()?;
+    let is_key = |line: &str| {
+        let rest = line.trim_start_matches('\u{feff}').trim_start_matches(['"', '\'']).strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+    };
+    String::from_utf8_lossy(&bytes).lines().position(is_key).map(|at| at + 1)
 }
 
 fn parse_named<T: DeserializeOwned>(text: &str, path: &Path) -> Result<Document<T>, MarkdownError> {

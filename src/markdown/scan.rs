@@ -120,7 +120,7 @@ fn look(
     if entry.path_is_symlink() && !path.canonicalize().is_ok_and(|target| target.starts_with(inside)) {
         return Err(MarkdownError::NotAFile { path: path.to_path_buf(), why: "a link that leads out of the folder" });
     }
-    let doc = match read(path) {
+    let doc = match peek(path) {
         Ok(doc) => doc,
         // Nothing says that it was asked for.
         Err(_) if matched.is_none() => return Ok(None),
@@ -130,7 +130,11 @@ fn look(
     Ok((matched == Some(true) || named()).then_some(doc))
 }
 
-fn read(path: &Path) -> Result<DocMeta, MarkdownError> {
+/// Reads a document without its body, in time that does not depend on how long that is.
+///
+/// # Errors
+/// A file that is unreadable or no regular one, and a frontmatter that is too long, not UTF-8, or no YAML mapping.
+pub fn peek(path: &Path) -> Result<DocMeta, MarkdownError> {
     let unreadable = |cause| MarkdownError::Unreadable { path: path.to_path_buf(), cause };
     let (bytes, split) = head::read(open(path)?).map_err(unreadable)?;
     let yaml = match split {

@@ -1,5 +1,6 @@
 //! Where everything lives: the folder that the user owns and the state that the runtime owns. What the files mean is told elsewhere.
 
+pub mod defaults;
 pub mod policy;
 
 use std::ffi::{OsStr, OsString};
