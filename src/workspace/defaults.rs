@@ -19,3 +19,14 @@ pub fn list(folder: &str) -> Vec<String> {
     paths.sort();
     paths
 }
+
+/// Where a skill or role comes from; a later one replaces an earlier one of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// Built into the program.
+    BuiltIn,
+    /// The home folder, for all workspaces of a person.
+    Home,
+    /// The workspace.
+    Workspace,
+}

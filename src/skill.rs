@@ -1,1 +1,0 @@
-//! Skills: short guides in Markdown that an agent loads when it needs them.
