@@ -1,0 +1,248 @@
+//! What providers and networks do wrong, by effect: kind of fault, number of requests, what a person reads.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tillerman::message::Message;
+use tillerman::model::http::Timeouts;
+use tillerman::model::{Delta, Fault, Model, ModelError, Reply, Stop};
+
+use super::talk::{Ask, BOTH, KEY, id_of, model, models, told};
+use crate::server::{Response, Server, says};
+
+/// Asks once, in real time.
+async fn ask(server: &Server, id: &str) -> (Result<Reply, ModelError>, Vec<Delta>) {
+    Ask::new([Message::user("hi")]).send(&model(server, id)).await
+}
+
+/// The fault of a model whose server answers the same to every request, and how many requests there were.
+async fn fault(id: &str, response: Response) -> (ModelError, usize) {
+    let server = Server::answer(move |_| response.clone());
+    let error = ask(&server, id).await.0.expect_err("a fault");
+    (error, server.requests().len())
+}
+
+fn error_body(kind: &str, message: &str) -> String {
+    json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
+}
+
+/// A01–A07.
+#[tokio::test]
+async fn faults_that_a_person_must_solve_end_at_once() {
+    let cases = [
+        (401, error_body("authentication_error", "invalid x-api-key"), Fault::Auth),
+        (403, error_body("permission_error", "no"), Fault::Auth),
+        (400, error_body("invalid_request_error", "API key not valid"), Fault::Auth),
+        (402, String::new(), Fault::Billing),
+        (429, json!({"error": {"code": "insufficient_quota", "message": "You exceeded"}}).to_string(), Fault::Billing),
+        (400, error_body("invalid_request_error", "Your credit balance is too low"), Fault::Billing),
+        (404, error_body("not_found_error", "model: x"), Fault::NoSuchModel),
+        (400, error_body("invalid_request_error", "temperature: no"), Fault::BadRequest),
+        (422, "[{\"error\": {\"message\": \"listed\"}}]".to_owned(), Fault::BadRequest),
+        (413, error_body("request_too_large", "too big"), Fault::Overflow),
+        (501, String::new(), Fault::BadRequest),
+        (302, String::new(), Fault::BadRequest),
+    ];
+    for (status, body, expected) in cases {
+        for id in BOTH {
+            let (error, requests) = fault(id, Response::status(status, &body)).await;
+            assert_eq!((error.fault, requests), (expected, 1), "{id} {status} {body}: {error}");
+        }
+    }
+}
+
+/// A01, A02, A03.
+#[tokio::test]
+async fn a_fault_names_what_to_do_and_never_the_key() {
+    let echo = format!("bad key {KEY} in {}", "x".repeat(5000) + KEY);
+    for (id, variable) in BOTH.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]) {
+        let (error, _) = fault(id, Response::status(401, &error_body("authentication_error", &echo))).await;
+        assert!(error.message.contains(variable) && error.message.contains("127.0.0.1"), "{error}");
+        assert!(!error.message.contains(KEY) && !format!("{error:?}").contains(KEY));
+        assert!(error.message.len() < 2300, "{}", error.message.len());
+        let (error, _) = fault(id, Response::status(404, "{}")).await;
+        assert!(error.message.contains(&id_of(id).model), "{error}");
+    }
+    let (error, _) = fault(BOTH[0], Response::with(307, &[("location", "https://evil.example/v1")], "")).await;
+    assert!(error.message.contains("redirects to https://evil.example/v1"), "{error}");
+    let (error, _) =
+        fault(BOTH[0], Response::with(200, &[("content-type", "text/html")], "<html>Sign in</html>")).await;
+    assert_eq!(error.fault, Fault::BadRequest);
+    assert!(error.message.contains("a web page; is the base URL right?"), "{error}");
+}
+
+/// A42.
+#[tokio::test]
+async fn an_overflow_is_known_by_its_text() {
+    let texts = [
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "This model's maximum context length is 128000 tokens",
+        "Your input exceeds the context window of this model",
+        "The input token count (1) exceeds the maximum number of tokens allowed (2)",
+        "Please reduce the length of the messages or completion",
+        "This model's maximum prompt length is 131072",
+        "the number of tokens to keep from the initial prompt is greater than the context length",
+        "the request exceeds the available context size",
+        "invalid params, context window exceeds limit",
+        "Prompt contains 9 tokens ... too large for model with 8 maximum context length",
+        "Your request exceeded model token limit: 262144",
+        "The input (9 tokens) is longer than the model's context length",
+        "prompt token count of 9 exceeds the limit of 8",
+        "input length and `max_tokens` exceed context limit: 9 + 1 > 8",
+        "context size has been exceeded",
+    ];
+    for text in texts {
+        let (error, requests) =
+            fault(BOTH[1], Response::status(400, &json!({"error": {"message": text}}).to_string())).await;
+        assert_eq!((error.fault, requests), (Fault::Overflow, 1), "{text}");
+    }
+    let body = json!({"error": {"message": "no", "code": "context_length_exceeded"}}).to_string();
+    assert_eq!(fault(BOTH[1], Response::status(400, &body)).await.0.fault, Fault::Overflow);
+    // z.ai and Ollama say nothing and cut.
+    let silent = says().stop("max_tokens").usage(272_000, 0, 0);
+    assert_eq!(fault(BOTH[1], silent.into()).await.0.fault, Fault::Overflow);
+}
+
+fn half(id: &str) -> String {
+    let said = says().text("half of it").call("c", "shell", json!({"command": "ls"}));
+    let whole = if id == BOTH[0] { said.anthropic() } else { said.openai() };
+    let end = whole.find("comman").unwrap();
+    whole[..end].to_owned()
+}
+
+/// A13, A14, A18–A20, A29, A31: the fault passes and the reply comes whole, told once.
+#[tokio::test]
+async fn what_may_pass_is_tried_again() {
+    let cases = BOTH.into_iter().flat_map(|id| {
+        let error_event = |kind: &str| match id == BOTH[0] {
+            true => format!("event: error\ndata: {}\n\n", error_body(kind, "busy")),
+            false => format!("data: {}\n\n", json!({"error": {"code": 529, "message": "busy"}})),
+        };
+        let faults = [
+            Response::status(500, ""),
+            Response::status(503, "<html>"),
+            Response::status(529, &error_body("overloaded_error", "Overloaded")),
+            Response::status(408, ""),
+            Response::raw().rst(),
+            Response::raw().fin(),
+            Response::stream().rst(),
+            Response::stream().fin(),
+            Response::stream().send(half(id)).rst(),
+            Response::stream().send(half(id)).fin(),
+            Response::stream().send(half(id)).send(error_event("overloaded_error")).fin(),
+            Response::stream().send(half(id)).send("data: {nonsense\n\n").fin(),
+        ];
+        faults.map(|first| (id, first))
+    });
+    let plays = cases.map(|(id, first)| async move {
+        let server = Server::list([first.clone(), says().text("whole").into()]);
+        let (reply, deltas) = ask(&server, id).await;
+        let reply = reply.unwrap_or_else(|e| panic!("{id} {first:?}: {e}"));
+        assert_eq!((reply.message, reply.stop), (Message::assistant("whole"), Stop::EndTurn), "{id} {first:?}");
+        assert_eq!(told(&deltas), "whole", "{id} {first:?}");
+        let retries = deltas.iter().filter(|delta| matches!(delta, Delta::Retrying { attempt: 2, .. })).count();
+        assert_eq!((retries, server.requests().len()), (1, 2), "{id} {first:?}");
+    });
+    futures_util::future::join_all(plays).await;
+}
+
+/// A29: once, then it is told.
+#[tokio::test]
+async fn nonsense_is_not_asked_for_over_and_over() {
+    for id in BOTH {
+        let (error, requests) = fault(id, Response::stream().send("data: {nonsense\n\n").fin()).await;
+        assert_eq!((error.fault, requests), (Fault::Garbled, 2), "{error}");
+    }
+}
+
+/// A21, A22, A23.
+#[tokio::test]
+async fn silence_has_a_deadline() {
+    let ms = Duration::from_millis;
+    let times = Timeouts { connect: ms(500), header: ms(250), idle: ms(250), total: ms(700) };
+    let cases = BOTH.into_iter().flat_map(|id| {
+        [
+            (id, Response::raw().stall(), "did not answer for 0.25 s"),
+            (id, Response::stream().send(half(id)).stall(), "fell silent in the middle of its answer for 0.25 s"),
+            (
+                id,
+                Response::stream().drip(": hold on\n\n".repeat(99), 11, ms(40)),
+                "was not done with its answer for 0.7 s",
+            ),
+        ]
+    });
+    let plays = cases.map(|(id, response, expected)| async move {
+        let server = Server::list([response, Response::status(400, "{}")]);
+        let model = models(&server, times).get(&id_of(id)).unwrap();
+        let (_, deltas) = Ask::new([Message::user("hi")]).send(&model).await;
+        let why = deltas.iter().find_map(|d| if let Delta::Retrying { why, .. } = d { Some(why) } else { None });
+        assert!(why.is_some_and(|why| why.contains(expected)), "{id}: {why:?}");
+    });
+    futures_util::future::join_all(plays).await;
+}
+
+/// A22.
+#[tokio::test]
+async fn a_ping_is_a_sign_of_life() {
+    let ms = Duration::from_millis;
+    let times = Timeouts { connect: ms(500), header: ms(250), idle: ms(250), total: Duration::from_secs(5) };
+    let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+    let late = says().text("late");
+    for (id, (sign, late)) in BOTH.into_iter().zip([(ping, late.anthropic()), (": still here\n\n", late.openai())]) {
+        let slow = Response::stream().drip(sign.repeat(5), sign.len(), ms(80)).send(late).fin();
+        let server = Server::list([slow]);
+        let model = models(&server, times).get(&id_of(id)).unwrap();
+        let (reply, _) = Ask::new([Message::user("hi")]).send(&model).await;
+        assert_eq!(reply.map(|reply| reply.message).map_err(|e| e.to_string()), Ok(Message::assistant("late")), "{id}");
+    }
+}
+
+/// A43.
+#[tokio::test]
+async fn a_huge_error_body_is_not_read_to_its_end() {
+    let endless = Response::raw().send("HTTP/1.1 400 No\r\nconnection: close\r\n\r\n").drip(
+        "x".repeat(200 << 20),
+        1 << 20,
+        Duration::from_millis(1),
+    );
+    let begun = Instant::now();
+    let (error, _) = fault(BOTH[0], endless).await;
+    assert!(error.message.len() < 2200 && begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+/// A15.
+#[tokio::test(start_paused = true)]
+async fn a_closed_port_is_tried_and_then_told() {
+    let server = Server::list([says()]);
+    let url = server.base_url();
+    let model = model(&server, BOTH[0]);
+    drop(server);
+    let (reply, deltas) = Ask::new([Message::user("hi")]).send(&model).await;
+    let error = reply.expect_err("nobody listens");
+    assert_eq!(error.fault, Fault::Network);
+    assert!(
+        error.message.contains("cannot connect to 127.0.0.1") && error.message.ends_with("(after 5 attempts)"),
+        "{error} {url}"
+    );
+    assert_eq!(deltas.len(), 4);
+}
+
+#[tokio::test]
+async fn dropping_the_reply_closes_its_connection() {
+    for id in BOTH {
+        let server = Server::list([Response::stream().send(half(id)).stall()]);
+        let model: std::sync::Arc<dyn Model> = model(&server, id);
+        let asking = tokio::spawn(async move { Ask::new([Message::user("hi")]).send(&model).await.0 });
+        let waiting = tokio::task::spawn_blocking(move || {
+            server.wait_until("the request came", |server| server.requests().len() == 1);
+            server
+        });
+        let server = waiting.await.unwrap();
+        asking.abort();
+        let begun = Instant::now();
+        tokio::task::spawn_blocking(move || server.wait_until("the connection closed", |server| server.open() == 0))
+            .await
+            .unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(1), "{id}: {:?}", begun.elapsed());
+    }
+}
