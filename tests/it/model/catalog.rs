@@ -1,0 +1,130 @@
+//! Which model is meant, and what stands in its way.
+
+use std::sync::Arc;
+
+use tillerman::model::Model;
+use tillerman::model::catalog::{Models, NoModel};
+use tillerman::model::pilot::Pilot;
+use tillerman::model::retry::Retry;
+
+use super::talk::id_of;
+
+fn models(env: &[(&str, &str)]) -> Models {
+    let value = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+    Models::from_env(&value).unwrap()
+}
+
+fn refusal(models: &Models, id: &str) -> String {
+    models.get(&id_of(id)).err().map(|e| e.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn the_first_hit_wins_and_says_why() {
+    let keys = models(&[("DEEPSEEK_API_KEY", "k"), ("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "")]);
+    let cases = [
+        (&keys, Some("gemini"), Some("xai"), "gemini/gemini-3.8-flash", "named on the command line"),
+        (&keys, Some("openrouter/z-ai/glm-5.3"), None, "openrouter/z-ai/glm-5.3", "named on the command line"),
+        (&keys, None, Some("claude-opus-5-5"), "anthropic/claude-opus-5-5", "named in the configuration"),
+        (&keys, None, Some("scripted/tests/a.json"), "scripted/tests/a.json", "named in the configuration"),
+        (&keys, None, None, "openai/gpt-6.1-sol", "OPENAI_API_KEY is set"),
+        (&models(&[("GOOGLE_API_KEY", "k")]), None, None, "gemini/gemini-3.8-flash", "GOOGLE_API_KEY is set"),
+        (
+            &models(&[]),
+            None,
+            None,
+            "pilot/pilot",
+            "no key in the environment; the pilot is built in and no language model",
+        ),
+    ];
+    for (models, flag, config, id, why) in cases {
+        let choice = models.choose(flag, config).unwrap();
+        assert_eq!((choice.id.to_string().as_str(), choice.why.as_str()), (id, why));
+    }
+}
+
+#[test]
+fn what_cannot_be_had_says_what_to_do() {
+    let models =
+        models(&[("OPENAI_API_KEY", "two\nlines"), ("GROQ_BASE_URL", "groq.example/v1"), ("GROQ_API_KEY", "k")]);
+    assert_eq!(refusal(&models, "anthropic/x"), "anthropic needs a key; set ANTHROPIC_API_KEY");
+    assert_eq!(refusal(&models, "gemini/x"), "gemini needs a key; set GEMINI_API_KEY or GOOGLE_API_KEY");
+    let unfit = refusal(&models, "openai/x");
+    assert!(unfit.starts_with("the key in OPENAI_API_KEY holds a newline") && !unfit.contains("two"), "{unfit}");
+    let url = refusal(&models, "groq/x");
+    assert!(url.starts_with("base URL groq.example/v1 of groq does not begin with http:// or https://"), "{url}");
+    let unknown = refusal(&models, "antropic/x");
+    assert!(
+        unknown.starts_with("no provider antropic, did you mean anthropic?; known are anthropic, openai, "),
+        "{unknown}"
+    );
+    assert!(!refusal(&models, "something-else/x").contains("did you mean"));
+    assert!(refusal(&models, "scripted/no/such/file.json").contains("no/such/file.json"));
+    assert_eq!(models.read("ollama").unwrap_err(), NoModel::NoDefault { provider: "ollama".to_owned() });
+    assert_eq!(models.read("gpt").unwrap_err(), NoModel::NotAModel("gpt".to_owned()));
+    let url = models.with_base_url("openai", "ftp://x").err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(url.contains("ftp://x of openai does not begin with"), "{url}");
+}
+
+#[test]
+fn every_provider_can_be_opened_and_has_sound_figures() {
+    let models = Models::from_env(&|name| name.ends_with("_API_KEY").then(|| "k".to_owned())).unwrap();
+    let mut names = Vec::new();
+    for provider in models.providers() {
+        names.push(provider.id.clone());
+        let model = provider.default.clone().unwrap_or_else(|| "whatever".to_owned());
+        let id = id_of(&format!("{}/{model}", provider.id));
+        assert_eq!(models.get(&id).map(|model| model.id().clone()), Ok(id.clone()));
+        assert!(models.window(&id) >= 32_768 && (1024..models.window(&id)).contains(&models.max_out(&id)), "{id}");
+        let listed = provider.models.iter().any(|listed| Some(&listed.id) == provider.default.as_ref());
+        let any = provider.models.is_empty();
+        assert!(listed || any, "{}: its default is not listed", provider.id);
+        for model in &provider.models {
+            assert!(model.price.as_ref().is_none_or(|price| price.input < price.output && !price.source.is_empty()));
+        }
+    }
+    let expected = [
+        "anthropic",
+        "openai",
+        "gemini",
+        "openrouter",
+        "deepseek",
+        "groq",
+        "minimax",
+        "mistral",
+        "xai",
+        "moonshot",
+        "ollama",
+        "lmstudio",
+        "llamacpp",
+        "vllm",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!((models.window(&id_of("who/knows")), models.max_out(&id_of("who/knows"))), (128_000, 8_192));
+}
+
+#[test]
+fn servers_on_this_machine_need_no_key() {
+    let models = models(&[("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), ("VLLM_BASE_URL", "http://gpu.lan:8000/v1")]);
+    for id in ["ollama/qwen", "lmstudio/x", "llamacpp/x", "openai/local", "vllm/x", "pilot/pilot"] {
+        assert_eq!(refusal(&models, id), "", "{id}");
+    }
+    assert_eq!(refusal(&models, "xai/x"), "xai needs a key; set XAI_API_KEY");
+    let local = models.with_base_url("xai", "http://localhost:9").unwrap();
+    assert_eq!(refusal(&local, "xai/x"), "");
+}
+
+#[test]
+fn an_own_model_goes_before_a_provider() {
+    let own: Arc<dyn Model> = Arc::new(Retry::new(Arc::new(Pilot::new())));
+    let models = models(&[]).with(own.clone());
+    assert!(Arc::ptr_eq(&models.get(&id_of("pilot/pilot")).unwrap(), &own));
+}
+
+#[test]
+fn one_id_gives_one_instance_and_no_key_is_shown() {
+    let models = models(&[("ANTHROPIC_API_KEY", "sk-canary-1")]);
+    let id = id_of("anthropic/claude-sonnet-5-5");
+    assert!(Arc::ptr_eq(&models.get(&id).unwrap(), &models.clone().get(&id).unwrap()));
+    assert_eq!(models.key_variable("anthropic"), Some("ANTHROPIC_API_KEY"));
+    assert!(!format!("{models:?}").contains("canary"));
+}
