@@ -1,1 +1,207 @@
 //! Settings: what was written, where, and what it means. Nothing here starts anything.
+
+mod checked;
+mod dotenv;
+mod init;
+mod keys;
+mod raw;
+mod trust;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::agent::Limits;
+use crate::markdown::MarkdownError;
+use crate::model::catalog::{Choice, Models, NoModel};
+use crate::workspace::Workspace;
+use crate::workspace::policy::Profile;
+
+pub use init::{Wrote, init};
+pub use raw::Place;
+pub use trust::{is_trusted, trust};
+
+use checked::Checked;
+use dotenv::DotEnv;
+use raw::Raw;
+
+/// Everything that a runtime needs to know before it starts; each value is checked.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where it all lives.
+    pub workspace: Workspace,
+    /// The models within reach.
+    pub models: Models,
+    /// The model of the main agent, and of workers whose role and brief name none.
+    pub choice: Choice,
+    /// Limits of the main agent's runs.
+    pub main: Limits,
+    /// Limits of a worker's run.
+    pub worker: Limits,
+    /// Limits of the crew.
+    pub crew: CrewLimits,
+    /// How long a command may take when the model does not say.
+    pub shell_timeout: Duration,
+    /// What the main agent's tools may read and write.
+    pub profile: Profile,
+    /// The tools that are enabled, by name; `None` enables all.
+    pub tools: Option<Vec<String>>,
+    /// When journals are forced to the disk.
+    pub durability: Durability,
+    /// A person trusts the workspace, for good or for this run.
+    pub trusted: bool,
+    /// What a person should know: settings that are unknown or ignored, one line each.
+    pub warnings: Vec<String>,
+    /// Every setting with its value and where that came from.
+    pub origins: Vec<Origin>,
+}
+
+/// How much may happen at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrewLimits {
+    /// Workers that run side by side.
+    pub running: usize,
+    /// Tasks that wait for a place.
+    pub queued: usize,
+    /// Dispatches above a task: at 1 only the main agent dispatches.
+    pub depth: u32,
+}
+
+/// When a journal is forced to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// After every entry.
+    Always,
+    /// Where a turn would otherwise be lost: before a tool starts, and at the end of a run.
+    Turn,
+    /// When the system likes.
+    Off,
+}
+
+/// A setting as it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Its name.
+    pub key: &'static str,
+    /// Its value on one line.
+    pub value: String,
+    /// Who won.
+    pub from: Place,
+}
+
+/// What the command line says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `--model`
+    pub model: Option<String>,
+    /// `--base-url`
+    pub base_url: Option<String>,
+    /// `--trust`: follow the workspace's settings for this run.
+    pub trust: bool,
+}
+
+/// Settings that cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// config.md cannot be read.
+    #[error(transparent)]
+    Markdown(#[from] MarkdownError),
+    /// config.md begins with a fence that is never closed, so its settings would silently be text.
+    #[error("the frontmatter of {} is not closed; add a line --- after the settings", path.display())]
+    Unclosed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A YAML file of the home is wrong.
+    #[error("{} is wrong at line {line}, column {column}: {message}", path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// A file cannot be read or written.
+    #[error("cannot use {}: {cause}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A setting has a value that makes no sense.
+    #[error("{key} is {value} in {from}; it must be {expected}")]
+    Value {
+        /// The setting.
+        key: &'static str,
+        /// As written.
+        value: String,
+        /// Where.
+        from: Place,
+        /// What would make sense.
+        expected: String,
+    },
+    /// The model that is asked for does not exist.
+    #[error("{source} (asked for in {from})")]
+    Model {
+        /// Why not.
+        source: NoModel,
+        /// Where it is named.
+        from: Place,
+    },
+    /// An address without a model that it could belong to.
+    #[error("base_url in {from} belongs to no model; name one too, for example -m openai/MODEL")]
+    NoModelForUrl {
+        /// Where the address is written.
+        from: Place,
+    },
+    /// The built-in providers cannot be read.
+    #[error(transparent)]
+    Models(NoModel),
+}
+
+/// Reads the settings of a workspace: defaults < config.yaml of the home < config.md < .env < environment < flags.
+///
+/// Until a person trusts the workspace, its .env is not read, and config.md sets nothing that reaches out, lifts a
+/// limit or costs more; a warning says what was ignored.
+///
+/// # Errors
+/// A file that cannot be read, a value out of its range, or a model that does not exist; each names place and remedy.
+pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
+    let trusted = flags.trust || is_trusted(&workspace)?;
+    let dotenv = DotEnv::read(workspace.root(), trusted)?;
+    let raw = Raw::read(&workspace, trusted, flags, &dotenv, env)?;
+    let models = Models::from_env(&|name| env(name).or_else(|| dotenv.get(name))).map_err(ConfigError::Models)?;
+
+    let checked = Checked::of(&raw);
+    let (models, choice, unused_url) = checked.models(models)?;
+    let main = checked.limits("max_turns", &models, &choice.id)?;
+    let worker = checked.limits("worker_max_turns", &models, &choice.id)?;
+    let warnings = dotenv.warnings.iter().chain(&raw.warnings).cloned().chain(unused_url).collect();
+    Ok(Config {
+        crew: checked.crew()?,
+        shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
+        profile: checked.profile()?,
+        tools: checked.words("tools")?,
+        durability: checked.durability()?,
+        origins: checked.origins(&choice, &main),
+        workspace,
+        models,
+        choice,
+        main,
+        worker,
+        trusted,
+        warnings,
+    })
+}
+
+impl ConfigError {
+    fn broken(path: &Path, error: &serde_yaml::Error) -> ConfigError {
+        let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
+        let message = error.to_string().replace(&format!(" at line {line} column {column}"), "");
+        ConfigError::Broken { path: path.to_path_buf(), line, column, message }
+    }
+}

@@ -1,0 +1,203 @@
+//! What the settings mean: numbers in their ranges, words from their lists, a model that exists.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::keys::KEYS;
+use super::raw::{Place, Raw, Setting};
+use super::{ConfigError, CrewLimits, Durability, Origin};
+use crate::agent::Limits;
+use crate::model::ModelId;
+use crate::model::catalog::{Choice, Models};
+use crate::workspace::policy::Profile;
+
+/// Reads values out of what was written.
+pub(super) struct Checked<'a> {
+    raw: &'a Raw,
+}
+
+impl<'a> Checked<'a> {
+    pub(super) fn of(raw: &'a Raw) -> Checked<'a> {
+        Checked { raw }
+    }
+
+    /// The model and its provider's address; the last part is a warning about an address that fits no chosen model.
+    pub(super) fn models(&self, models: Models) -> Result<(Models, Choice, Option<String>), ConfigError> {
+        let named = self.model_below(usize::MAX)?;
+        let text = named.as_ref().map(|(text, _)| text.as_str());
+        let choice = models.choose(None, text).map_err(|source| match &named {
+            Some((_, from)) => ConfigError::Model { source, from: from.clone() },
+            None => ConfigError::Models(source),
+        })?;
+        let choice = match &named {
+            Some((_, from)) => Choice { why: format!("named in {from}"), ..choice },
+            None => choice,
+        };
+        let Some(setting) = self.raw.get("base_url") else { return Ok((models, choice, None)) };
+        let url = self.text(setting, "base_url", "an address like https://host/v1")?;
+        // An address was written for the provider that was in force where it was written. Another provider's key must
+        // not go there because somebody chose another model above.
+        let meant = self.model_below(setting.layer)?.and_then(|(text, _)| models.read(&text).ok());
+        match meant {
+            Some(meant) if meant.provider != choice.id.provider => {
+                let warning =
+                    format!("base_url in {} not used: it belongs to {}, not to {}", setting.place, meant, choice.id);
+                Ok((models, choice, Some(warning)))
+            }
+            None if named.is_none() && choice.id.provider == "pilot" => {
+                Err(ConfigError::NoModelForUrl { from: setting.place.clone() })
+            }
+            Some(_) | None => {
+                let models = models
+                    .with_base_url(&choice.id.provider, &url)
+                    .map_err(|source| ConfigError::Model { source, from: setting.place.clone() })?;
+                Ok((models, choice, None))
+            }
+        }
+    }
+
+    /// `provider` and `model` as one text. A higher layer that names one of them may mean another pair: a provider
+    /// alone then takes its default model, a model with a slash brings its provider.
+    fn model_below(&self, layer: usize) -> Result<Option<(String, Place)>, ConfigError> {
+        let expected = "text like anthropic or claude-sonnet-5-5";
+        let read = |key| match self.raw.below(key, layer) {
+            Some(setting) => self.text(setting, key, expected).map(|text| Some((text, setting))),
+            None => Ok(None),
+        };
+        let (text, from) = match (read("provider")?, read("model")?) {
+            (None, None) => return Ok(None),
+            (Some((provider, from)), None) => (provider, from),
+            (None, Some((model, from))) => (model, from),
+            (Some((provider, from)), Some((_, lower))) if from.layer > lower.layer => (provider, from),
+            (Some((_, lower)), Some((model, from))) if from.layer > lower.layer && model.contains('/') => (model, from),
+            (Some((provider, _)), Some((model, from))) if model.starts_with(&format!("{provider}/")) => (model, from),
+            (Some((provider, _)), Some((model, from))) => (format!("{provider}/{model}"), from),
+        };
+        Ok(Some((text, from.place.clone())))
+    }
+
+    /// Limits of a run; the window is the model's unless somebody sets it.
+    pub(super) fn limits(&self, turns: &'static str, models: &Models, id: &ModelId) -> Result<Limits, ConfigError> {
+        let max_tokens = self.number("max_tokens", 1..=1_000_000)?.unwrap_or(4096);
+        let context_window = match self.raw.get("context_window") {
+            Some(_) => self.number("context_window", 1000..=100_000_000)?,
+            None => None,
+        };
+        let context_window = context_window.unwrap_or_else(|| models.window(id));
+        if let Some(setting) = self.raw.get("max_tokens").filter(|_| max_tokens >= context_window) {
+            let expected = format!("below the context window of {context_window}");
+            return Err(wrong("max_tokens", setting, &expected));
+        }
+        let max_turns = self.number(turns, 1..=1_000_000)?.and_then(|turns| u32::try_from(turns).ok());
+        let parallel = self.flag("parallel_tools")?;
+        Ok(Limits { max_turns, max_tokens, context_window, parallel, ..Limits::default() })
+    }
+
+    pub(super) fn crew(&self) -> Result<CrewLimits, ConfigError> {
+        let count = |key, range| {
+            self.number(key, range).map(|number| number.and_then(|n| usize::try_from(n).ok()).unwrap_or_default())
+        };
+        Ok(CrewLimits {
+            running: count("workers", 1..=10_000)?,
+            queued: count("queue", 0..=100_000)?,
+            depth: u32::try_from(count("depth", 0..=8)?).unwrap_or_default(),
+        })
+    }
+
+    pub(super) fn profile(&self) -> Result<Profile, ConfigError> {
+        let words = [("free", Profile::Free), ("workspace", Profile::Workspace), ("curated", Profile::Curated)];
+        self.word("profile", &words, Profile::Workspace)
+    }
+
+    pub(super) fn durability(&self) -> Result<Durability, ConfigError> {
+        let words = [("always", Durability::Always), ("turn", Durability::Turn), ("off", Durability::Off)];
+        self.word("durability", &words, Durability::Turn)
+    }
+
+    pub(super) fn seconds(&self, key: &'static str, range: RangeInclusive<u64>) -> Result<Duration, ConfigError> {
+        Ok(Duration::from_secs(self.number(key, range)?.unwrap_or_default()))
+    }
+
+    /// A list, or one text with commas.
+    pub(super) fn words(&self, key: &'static str) -> Result<Option<Vec<String>>, ConfigError> {
+        let Some(setting) = self.raw.get(key) else { return Ok(None) };
+        let split = |text: &str| -> Vec<String> {
+            text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        };
+        let words = match &setting.value {
+            Value::String(text) => Some(split(text)),
+            Value::Array(items) => items.iter().map(|item| item.as_str().map(|text| text.trim().to_owned())).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        };
+        words.map(Some).ok_or_else(|| wrong(key, setting, "a list of names, like [shell, read_file]"))
+    }
+
+    /// Every setting that has a value, in the order of the keys.
+    pub(super) fn origins(&self, choice: &Choice, main: &Limits) -> Vec<Origin> {
+        let written = |key: &'static str| match (key, self.raw.get(key)) {
+            (_, Some(setting)) => Some(Origin { key, value: plain(&setting.value), from: setting.place.clone() }),
+            ("model", None) => Some(Origin { key, value: choice.id.to_string(), from: Place::Default }),
+            ("context_window", None) => {
+                Some(Origin { key, value: main.context_window.to_string(), from: Place::Model })
+            }
+            (_, None) => None,
+        };
+        KEYS.iter().filter_map(|key| written(key.name)).collect()
+    }
+
+    fn number(&self, key: &'static str, range: RangeInclusive<u64>) -> Result<Option<u64>, ConfigError> {
+        let Some(setting) = self.raw.get(key) else { return Ok(None) };
+        let number = match &setting.value {
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.trim().replace('_', "").parse().ok(),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        let expected = || format!("a whole number from {} to {}", range.start(), range.end());
+        number.filter(|number| range.contains(number)).map(Some).ok_or_else(|| wrong(key, setting, &expected()))
+    }
+
+    fn flag(&self, key: &'static str) -> Result<bool, ConfigError> {
+        let Some(setting) = self.raw.get(key) else { return Ok(false) };
+        match plain(&setting.value).to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Ok(true),
+            "false" | "no" | "off" | "0" => Ok(false),
+            _ => Err(wrong(key, setting, "true or false")),
+        }
+    }
+
+    fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)], default: T) -> Result<T, ConfigError> {
+        let Some(setting) = self.raw.get(key) else { return Ok(default) };
+        let written = match &setting.value {
+            // YAML 1.1 readers taught people that a bare `off` is a truth value.
+            Value::Bool(false) => "off".to_owned(),
+            value => plain(value).trim().to_ascii_lowercase(),
+        };
+        let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        let found = words.iter().find(|(word, _)| *word == written).map(|(_, value)| *value);
+        found.ok_or_else(|| wrong(key, setting, &format!("one of {}", known())))
+    }
+
+    fn text(&self, setting: &Setting, key: &'static str, expected: &str) -> Result<String, ConfigError> {
+        match &setting.value {
+            Value::String(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
+            _ => Err(wrong(key, setting, expected)),
+        }
+    }
+}
+
+fn wrong(key: &'static str, setting: &Setting, expected: &str) -> ConfigError {
+    let value = plain(&setting.value);
+    ConfigError::Value { key, value, from: setting.place.clone(), expected: expected.to_owned() }
+}
+
+/// A value as a person would write it on one line, cut if it is long.
+fn plain(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    };
+    if text.chars().count() > 200 { format!("{}…", text.chars().take(200).collect::<String>()) } else { text }
+}

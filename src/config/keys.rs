@@ -1,0 +1,74 @@
+//! The settings there are: names, defaults, and which of them a stranger's workspace may set. Their meaning is in `checked`.
+
+/// A setting.
+pub(super) struct Key {
+    /// As it is written in files; in the environment `TILLERMAN_` and the name in capitals.
+    pub(super) name: &'static str,
+    /// Its value as YAML when nobody sets it; `None` when it is then absent.
+    pub(super) default: Option<&'static str>,
+    /// A workspace may set it before a person trusts that workspace: it can neither reach a strange address, nor lift
+    /// a limit, nor cost more.
+    pub(super) harmless: bool,
+}
+
+/// All settings, in the order in which they are shown.
+pub(super) const KEYS: [Key; 15] = [
+    key("provider", None, true),
+    key("model", None, true),
+    key("base_url", None, false),
+    key("max_tokens", Some("4096"), true),
+    key("context_window", None, true),
+    key("max_turns", Some("200"), false),
+    key("worker_max_turns", Some("100"), false),
+    key("workers", Some("8"), false),
+    key("queue", Some("256"), false),
+    key("depth", Some("1"), false),
+    key("parallel_tools", Some("true"), true),
+    key("tools", None, true),
+    key("shell_timeout", Some("120"), false),
+    key("profile", Some("workspace"), false),
+    key("durability", Some("turn"), false),
+];
+
+/// What any Markdown file may say about itself; no setting and no mistake.
+const ABOUT: [&str; 4] = ["name", "title", "description", "tags"];
+
+const fn key(name: &'static str, default: Option<&'static str>, harmless: bool) -> Key {
+    Key { name, default, harmless }
+}
+
+pub(super) fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+pub(super) fn is_about(name: &str) -> bool {
+    ABOUT.contains(&name)
+}
+
+/// The name of a setting in the environment.
+pub(super) fn variable(key: &Key) -> String {
+    format!("TILLERMAN_{}", key.name.to_ascii_uppercase())
+}
+
+/// The setting that somebody may have meant.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let name: String = name.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect();
+    let near = |key: &Key| (distance(&name.replace('_', ""), &key.name.replace('_', "")), key.name);
+    let (off, found) = KEYS.iter().map(near).min()?;
+    (off <= 2 && off < name.len()).then_some(found)
+}
+
+/// Edits between two words (Levenshtein), a row at a time.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut corner = i;
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let change = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
