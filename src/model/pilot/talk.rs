@@ -1,0 +1,31 @@
+//! The part of a conversation that a reply must react to: everything after the last assistant message.
+
+use std::sync::Arc;
+
+use crate::message::{Message, Role, ToolCall, ToolResult};
+
+/// What happened since the pilot last spoke.
+pub(super) struct Talk<'a> {
+    /// The calls of its last message with their results, in the order of the results.
+    pub(super) answered: Vec<(&'a ToolCall, &'a ToolResult)>,
+    /// What people, notes and reports said, in order.
+    pub(super) lines: Vec<String>,
+    /// How often it has spoken.
+    pub(super) spoken: usize,
+}
+
+impl<'a> Talk<'a> {
+    /// Reads the end of a conversation.
+    pub(super) fn of(messages: &'a [Arc<Message>]) -> Talk<'a> {
+        let last = messages.iter().rposition(|message| message.role == Role::Assistant);
+        let calls: Vec<&ToolCall> = last.iter().flat_map(|at| messages[*at].calls()).collect();
+        let since = &messages[last.map_or(0, |at| at + 1)..];
+        let answered = since.iter().flat_map(|message| message.results()).filter_map(|result| {
+            let call = calls.iter().find(|call| call.id == result.call)?;
+            Some((*call, result))
+        });
+        let lines = since.iter().map(|message| message.text()).filter(|text| !text.trim().is_empty());
+        let spoken = messages.iter().filter(|message| message.role == Role::Assistant).count();
+        Talk { answered: answered.collect(), lines: lines.collect(), spoken }
+    }
+}
