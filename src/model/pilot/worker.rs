@@ -1,0 +1,158 @@
+//! The pilot as worker: it executes a runbook, one command per turn, and obeys notes between them.
+//! Everything it knows it reads from the conversation, so a run that was interrupted continues where it stood.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::account::{Account, Entry, Fate};
+use super::{Speech, runbook};
+use crate::message::{CallId, Message, Role, ToolSpec};
+
+/// What to say and call next.
+pub(super) fn reply(messages: &[Arc<Message>], tools: &[ToolSpec]) -> Speech {
+    let mut work = Work::default();
+    let mut heard = Vec::new();
+    for message in messages {
+        // Only what came after its last words is news.
+        heard = work.follow(message, heard);
+    }
+    let mut speech = Speech::default();
+    heard.iter().for_each(|word| speech.say(word));
+    match work.next() {
+        Some((place, step)) if tools.iter().any(|tool| tool.name == "shell") => {
+            speech.say(&format!("Step {place} of {}: {}", work.total(), first_line(&step)));
+            speech.call("shell", json!({ "command": step }));
+        }
+        Some(_) => {
+            work.stop = Some("I was given no shell for the rest");
+            speech.say(&work.account().to_string());
+        }
+        None => speech.say(&work.account().to_string()),
+    }
+    speech
+}
+
+/// The conversation is a worker's: it opens with a task's number and title.
+pub(super) fn is_worker(messages: &[Arc<Message>]) -> bool {
+    let opening = messages.iter().find(|message| message.role == Role::User).map(|message| message.text());
+    let title = opening.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+    title
+        .strip_prefix("Task t_")
+        .and_then(|rest| rest.split_once(": "))
+        .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A runbook on its way.
+#[derive(Default)]
+struct Work {
+    opened: bool,
+    left: VecDeque<String>,
+    entries: Vec<Entry>,
+    /// The call that is under way, by its id.
+    running: Option<CallId>,
+    stop: Option<&'static str>,
+    unheeded: Vec<String>,
+}
+
+impl Work {
+    /// Takes one message into account. Answers what there is to say about the notes since the last reply.
+    fn follow(&mut self, message: &Message, mut heard: Vec<String>) -> Vec<String> {
+        if message.role == Role::Assistant {
+            self.start(message);
+            return Vec::new();
+        }
+        for result in message.results() {
+            if self.running.as_ref() == Some(&result.call) {
+                self.running = None;
+                if let Some(entry) = self.entries.last_mut() {
+                    entry.fate = Fate::of(result);
+                }
+            }
+        }
+        let text = message.text();
+        if text.trim().is_empty() {
+            return heard;
+        }
+        if self.opened {
+            heard.extend(text.lines().filter(|line| !line.trim().is_empty()).map(|line| self.obey(line)));
+        } else {
+            self.opened = true;
+            // The first line is the task's number and title.
+            let brief = text.split_once('\n').map_or(text.as_str(), |(_, brief)| brief);
+            self.left = runbook::steps(brief).into();
+        }
+        heard
+    }
+
+    /// A call of the worker is the next step.
+    fn start(&mut self, message: &Message) {
+        if let Some(call) = message.calls().next()
+            && let Some(command) = self.left.pop_front()
+        {
+            self.entries.push(Entry { command, fate: Fate::Unknown });
+            self.running = Some(call.id.clone());
+        }
+    }
+
+    fn obey(&mut self, line: &str) -> String {
+        let line = line.trim();
+        let lower = line.to_lowercase();
+        let order = lower.trim_end_matches(['.', '!']);
+        let run = ["also run ", "also run: ", "then run ", "run "].iter().find_map(|verb| strip(line, verb));
+        match (order, run) {
+            ("skip" | "skip it" | "skip next" | "skip the next step" | "skip the next one" | "skip step", _) => {
+                self.skip()
+            }
+            ("stop" | "stop now" | "stop here" | "that is enough", _) => {
+                self.stop = Some("a note said stop");
+                "Stopping, as asked.".to_owned()
+            }
+            ("continue" | "go on" | "resume" | "ok", _) => "Going on.".to_owned(),
+            (_, Some(command)) if !command.is_empty() => {
+                self.left.push_back(command.to_owned());
+                format!("Added at the end: {command}")
+            }
+            _ => {
+                self.unheeded.push(line.to_owned());
+                format!("Not understood, so nothing changes: {line}")
+            }
+        }
+    }
+
+    fn skip(&mut self) -> String {
+        match self.left.pop_front() {
+            None => "Nothing is left to skip.".to_owned(),
+            Some(command) => {
+                let said = format!("Skipping, as asked: {}", first_line(&command));
+                self.entries.push(Entry { command, fate: Fate::Skipped });
+                said
+            }
+        }
+    }
+
+    /// The next step and its place, while nothing speaks against going on.
+    fn next(&self) -> Option<(usize, String)> {
+        let failed = self.entries.iter().any(|entry| entry.fate.ends_the_run());
+        let step = self.left.front().filter(|_| !failed && self.stop.is_none())?;
+        Some((self.entries.len() + 1, step.clone()))
+    }
+
+    fn total(&self) -> usize {
+        self.entries.len() + self.left.len()
+    }
+
+    fn account(self) -> Account {
+        Account { entries: self.entries, left: self.left.into(), stop: self.stop, unheeded: self.unheeded }
+    }
+}
+
+fn strip<'a>(line: &'a str, verb: &str) -> Option<&'a str> {
+    let (head, rest) = line.split_at_checked(verb.len())?;
+    head.eq_ignore_ascii_case(verb).then(|| rest.trim())
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
