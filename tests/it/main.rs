@@ -4,6 +4,7 @@ mod house;
 mod markdown;
 mod model;
 mod parity;
+mod pilot;
 mod policy;
 mod repl;
 mod sandbox;
