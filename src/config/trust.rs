@@ -5,6 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +15,9 @@ use crate::workspace::{Workspace, write_atomic};
 /// What is kept about a trusted folder.
 #[derive(Debug, Serialize, Deserialize)]
 struct Trusted {
-    /// Tells it from another folder that has come to the same path since.
-    inode: u64,
+    /// Tells it from another folder that has come to the same path since: its inode, which the next folder may get
+    /// again, and where the file system knows it, when it was made.
+    folder: String,
     /// The day.
     since: String,
 }
@@ -31,7 +33,7 @@ pub fn trust(workspace: &Workspace) -> Result<(), ConfigError> {
     let path = workspace.home().join("trust.yaml");
     let mut list = read(&path)?;
     let since = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-    list.insert(workspace.root().to_string_lossy().into_owned(), Trusted { inode: inode(workspace)?, since });
+    list.insert(workspace.root().to_string_lossy().into_owned(), Trusted { folder: identity(workspace)?, since });
     let unreadable = |cause| ConfigError::Unreadable { path: path.clone(), cause };
     let text = serde_yaml::to_string(&list).map_err(|error| unreadable(std::io::Error::other(error)))?;
     let text = format!("# Folders whose settings tillerman follows. Delete an entry to be asked again.\n{text}");
@@ -45,7 +47,7 @@ pub fn trust(workspace: &Workspace) -> Result<(), ConfigError> {
 pub fn is_trusted(workspace: &Workspace) -> Result<bool, ConfigError> {
     let list = read(&workspace.home().join("trust.yaml"))?;
     match list.get(workspace.root().to_string_lossy().as_ref()) {
-        Some(trusted) => Ok(trusted.inode == inode(workspace)?),
+        Some(trusted) => Ok(trusted.folder == identity(workspace)?),
         None => Ok(false),
     }
 }
@@ -61,7 +63,10 @@ fn read(path: &Path) -> Result<BTreeMap<String, Trusted>, ConfigError> {
     Ok(list.unwrap_or_default())
 }
 
-fn inode(workspace: &Workspace) -> Result<u64, ConfigError> {
+fn identity(workspace: &Workspace) -> Result<String, ConfigError> {
     let path: PathBuf = workspace.root().to_path_buf();
-    Ok(fs::metadata(&path).map_err(|cause| ConfigError::Unreadable { path, cause })?.ino())
+    let folder = fs::metadata(&path).map_err(|cause| ConfigError::Unreadable { path, cause })?;
+    let born = folder.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let born = born.map_or(String::new(), |born| format!(" made {}", born.as_nanos()));
+    Ok(format!("inode {}{born}", folder.ino()))
 }
