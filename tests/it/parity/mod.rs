@@ -1,10 +1,12 @@
 //! Every promise of the five source documents, by its id: the test that holds it, or the work that will bring it.
 
+mod run;
 mod s0;
 mod s1;
 mod s2;
 mod s3;
 mod s4;
+mod scene;
 mod tools;
 mod wire;
 mod words;

@@ -17,7 +17,7 @@ pub const PROMISES: &[Promise] = &[
     later("S4-12", "the ReAct decorator"),
     later("S4-13", "its room, which is being built"),
     later("S4-14", "its room, which is being built"),
-    later("S4-15", "its room, which is being built"),
+    tested("S4-15", "parity::run::s4_15_a_tool_that_fails_is_an_error_result_and_the_run_goes_on"),
     later("S4-16", "its room, which is being built"),
     later("S4-17", "tool groups"),
     tested("S4-18", "parity::tools::s4_18_the_schema_comes_from_the_types_and_the_doc_comments"),
