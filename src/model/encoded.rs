@@ -10,27 +10,27 @@ use super::Request;
 use crate::message::{Message, Role};
 
 /// Most conversations that are kept; the one that was not asked for longest goes first.
-const KEPT: usize = 32;
+pub const KEPT: usize = 32;
 /// Most bytes that are kept, the newest conversation apart.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// The messages of a conversation in a wire format, without what closes them.
 #[derive(Debug, Default)]
-pub(super) struct Transcript {
+pub struct Transcript {
     /// What was encoded so far.
-    pub(super) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// The role of the last message.
-    pub(super) role: Option<Role>,
+    pub role: Option<Role>,
     /// Where the next result goes: behind the results that follow the assistant's last message.
-    pub(super) results: usize,
+    pub results: usize,
     /// The tools of the last request that had some, encoded: a request without them forbids their use, but its
     /// provider still wants to know what the calls in the conversation were.
-    pub(super) tools: Vec<u8>,
+    pub tools: Vec<u8>,
 }
 
 /// The conversations of one model instance.
 #[derive(Debug, Default)]
-pub(super) struct Encoded {
+pub struct Encoded {
     kept: Mutex<Vec<Conversation>>,
 }
 
@@ -45,7 +45,7 @@ impl Encoded {
     /// Brings the conversation's transcript up to date with the request and builds something of it.
     ///
     /// `append` sees each message once, unless the conversation was changed at its beginning.
-    pub(super) fn build<T>(
+    pub fn build<T>(
         &self,
         request: &Request<'_>,
         append: impl Fn(&mut Transcript, &Message),
@@ -91,7 +91,7 @@ impl Conversation {
 
 impl Transcript {
     /// Puts bytes behind the results of the assistant's last message, before anything a person said since.
-    pub(super) fn insert_result(&mut self, bytes: &[u8]) {
+    pub fn insert_result(&mut self, bytes: &[u8]) {
         self.bytes.splice(self.results..self.results, bytes.iter().copied());
         self.results += bytes.len();
     }

@@ -5,7 +5,7 @@ mod anthropic;
 pub mod catalog;
 mod door;
 mod draft;
-mod encoded;
+pub mod encoded;
 mod fault;
 pub mod http;
 mod openai;

@@ -1,9 +1,11 @@
 //! The model room: streams, wire formats, faults and the catalogue.
 
 mod catalog;
+mod encoded;
 mod faults;
 mod replies;
 mod requests;
 mod retry;
 mod sse;
 mod talk;
+mod waits;
