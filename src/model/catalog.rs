@@ -110,7 +110,8 @@ impl Models {
         self
     }
 
-    /// Sends what is meant for a provider to another address.
+    /// Sends what is meant for a provider to another address. One without a path gets the path that the provider has
+    /// at home, so that `http://127.0.0.1:8000` finds the same door as `http://127.0.0.1:8000/v1`.
     ///
     /// # Errors
     /// [`NoModel::UnknownProvider`], [`NoModel::BadUrl`].
@@ -119,7 +120,7 @@ impl Models {
         let Some(door) = doors.iter_mut().find(|door| door.provider.id == provider) else {
             return Err(self.unknown(provider));
         };
-        door.base_url = Ok(read_url(provider, url)?);
+        door.base_url = Ok(read_url(&door.provider, url)?);
         self.doors = Arc::new(doors);
         self.made = Arc::default();
         Ok(self)
@@ -249,7 +250,7 @@ impl Models {
         known.extend(["pilot", "scripted"]);
         let nearest = known.iter().map(|name| (distance(provider, name), name)).min();
         let nearest = match nearest {
-            Some((off, name)) if off <= 2 => format!(", did you mean {name}?"),
+            Some((off, name)) if off <= 2 => format!(" (did you mean {name}?)"),
             Some(_) | None => String::new(),
         };
         NoModel::UnknownProvider { provider: provider.to_owned(), nearest, known: known.join(", ") }

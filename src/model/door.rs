@@ -33,7 +33,7 @@ pub(super) enum Key {
 impl Door {
     pub(super) fn new(provider: Provider, env: &dyn Fn(&str) -> Option<String>) -> Door {
         let url = env(&provider.base_url_variable()).filter(|url| !url.trim().is_empty());
-        let base_url = read_url(&provider.id, url.as_deref().unwrap_or(&provider.base_url));
+        let base_url = read_url(&provider, url.as_deref().unwrap_or(&provider.base_url));
         let found = provider
             .keys
             .iter()
@@ -139,16 +139,21 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Reads a base URL as a person writes it.
-pub(super) fn read_url(provider: &str, text: &str) -> Result<Url, NoModel> {
-    let bad = |why: &str| NoModel::BadUrl { provider: provider.to_owned(), url: text.to_owned(), why: why.to_owned() };
+/// Reads a base URL as a person writes it; one without a path gets the provider's own.
+pub(super) fn read_url(provider: &Provider, text: &str) -> Result<Url, NoModel> {
+    let bad = |why: &str| NoModel::BadUrl { provider: provider.id.clone(), url: text.to_owned(), why: why.to_owned() };
     let text = text.trim().trim_end_matches('/');
     if !text.starts_with("http://") && !text.starts_with("https://") {
         return Err(bad("does not begin with http:// or https://"));
     }
-    let url = Url::parse(text).map_err(|e| bad(&format!("cannot be read ({e})")))?;
+    let mut url = Url::parse(text).map_err(|e| bad(&format!("cannot be read ({e})")))?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err(bad("has a query or a fragment"));
+    }
+    if url.path() == "/"
+        && let Ok(home) = Url::parse(&provider.base_url)
+    {
+        url.set_path(home.path());
     }
     Ok(url)
 }

@@ -54,7 +54,7 @@ fn what_cannot_be_had_says_what_to_do() {
     assert!(url.starts_with("base URL groq.example/v1 of groq does not begin with http:// or https://"), "{url}");
     let unknown = refusal(&models, "antropic/x");
     assert!(
-        unknown.starts_with("no provider antropic, did you mean anthropic?; known are anthropic, openai, "),
+        unknown.starts_with("no provider antropic (did you mean anthropic?); known are anthropic, openai, "),
         "{unknown}"
     );
     assert!(!refusal(&models, "something-else/x").contains("did you mean"));
