@@ -73,7 +73,8 @@ impl Refusal {
     /// Reads the error object that is, or is inside, a body or an event.
     pub(super) fn read(status: Option<u16>, body: &str) -> Refusal {
         let Ok(value) = serde_json::from_str::<Value>(body) else {
-            return Refusal { status, code: String::new(), text: one_line(body), retry_after: wait_in(body) };
+            let text = if body.trim_start().starts_with('<') { title(body) } else { one_line(body) };
+            return Refusal { status, code: String::new(), text, retry_after: wait_in(body) };
         };
         // Gemini wraps its errors in a list.
         let value = value.get(0).unwrap_or(&value);
@@ -167,6 +168,12 @@ fn wait_in(text: &str) -> Option<Duration> {
         Some(_) | None => 1.0,
     };
     Duration::try_from_secs_f64(number * unit).ok().filter(|wait| !wait.is_zero())
+}
+
+/// What a web page calls itself: gateways answer with pages, and the rest of them tells a person nothing.
+fn title(page: &str) -> String {
+    let inner = page.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+    inner.map_or_else(|| "a web page".to_owned(), |(title, _)| format!("a web page, {}", one_line(title)))
 }
 
 /// One line of at most 2 KB.

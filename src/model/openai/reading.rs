@@ -19,6 +19,7 @@ pub(super) struct Reading<'a> {
     text: Option<usize>,
     thinking: Option<usize>,
     calls: Vec<Call>,
+    refused: bool,
 }
 
 /// A call that is being assembled. It is told of as soon as its name is known.
@@ -122,7 +123,7 @@ struct CompletionTokens {
 
 impl<'a> Reading<'a> {
     pub(super) fn new(model: &'a OpenAi, draft: Draft<'a>) -> Reading<'a> {
-        Reading { model, draft, text: None, thinking: None, calls: Vec::new() }
+        Reading { model, draft, text: None, thinking: None, calls: Vec::new(), refused: false }
     }
 
     pub(super) fn event(&mut self, event: &SseEvent) -> Result<Progress, ModelError> {
@@ -156,6 +157,9 @@ impl<'a> Reading<'a> {
         if cut && self.draft.is_empty() && prompt.saturating_mul(100) >= self.model.window.saturating_mul(99) {
             let text = format!("the conversation fills the window: {prompt} of {} tokens", self.model.window);
             return Err(endpoint.error(Fault::Overflow, text));
+        }
+        if self.refused {
+            self.draft.stop = Some(Stop::Refusal);
         }
         self.draft.sort();
         Ok(self.draft.finish())
@@ -203,7 +207,7 @@ impl<'a> Reading<'a> {
         }
         if let Some(refusal) = piece.refusal.filter(|refusal| !refusal.is_empty()) {
             self.say(&refusal);
-            self.draft.stop = Some(Stop::Refusal);
+            self.refused = true;
         }
         for call in piece.tool_calls.into_iter().flatten() {
             self.call(call);

@@ -71,6 +71,13 @@ async fn a_fault_names_what_to_do_and_never_the_key() {
     assert!(error.message.contains("a web page; is the base URL right?"), "{error}");
 }
 
+#[tokio::test]
+async fn a_gateways_page_is_named_by_its_title() {
+    let page = "<!doctype html><html><head><title>404\n Not Here</title></head><body>long story</body></html>";
+    let (error, _) = fault(BOTH[0], Response::with(400, &[("content-type", "text/html")], page)).await;
+    assert_eq!(error.message, "400 from 127.0.0.1: a web page, 404 Not Here");
+}
+
 /// A42.
 #[tokio::test]
 async fn an_overflow_is_known_by_its_text() {
