@@ -252,8 +252,8 @@ fn broken_files_are_refused_with_line_and_column() {
         ),
         (
             "home/trust.yaml",
-            "x: [1",
-            "home/trust.yaml is wrong at line 2, column 1: did not find expected ',' or ']', while parsing a flow sequence at line 1 column 4",
+            "/x: [1]\n",
+            "home/trust.yaml is wrong at line 1, column 5: /x: invalid type: sequence, expected struct Trusted",
         ),
     ];
     for (path, text, expected) in table {
