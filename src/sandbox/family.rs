@@ -52,11 +52,10 @@ impl Family {
 
     /// Asks everybody to end.
     pub(super) fn ask(&mut self) {
-        for pid in self.members() {
-            // One that is stopped cannot hear before it goes on.
-            let _ = kill_process(pid, Signal::TERM);
-            let _ = kill_process(pid, Signal::CONT);
-        }
+        let members = self.members();
+        send(&members, Signal::TERM);
+        // One that is stopped cannot hear before it goes on.
+        send(&members, Signal::CONT);
     }
 
     /// Ends everybody now: stop, so that nobody starts another or loses a parent, look again, kill.
@@ -64,9 +63,9 @@ impl Family {
         let _ = kill_process_group(self.leader, Signal::STOP);
         for _ in 0..ROUNDS {
             let found = self.members();
-            found.iter().for_each(|pid| drop(kill_process(*pid, Signal::STOP)));
-            let all: HashSet<Pid> = self.members().into_iter().chain(found).collect();
-            all.iter().for_each(|pid| drop(kill_process(*pid, Signal::KILL)));
+            send(&found, Signal::STOP);
+            let all: Vec<Pid> = self.members().into_iter().chain(found).collect();
+            send(&all, Signal::KILL);
             if all.is_empty() {
                 break;
             }
@@ -103,6 +102,13 @@ impl Family {
     fn is_marked(&self, pid: i32) -> bool {
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
         environment.windows(self.id.len()).any(|part| part == self.id.as_bytes())
+    }
+}
+
+/// Who is gone already needs no signal.
+fn send(to: &[Pid], signal: Signal) {
+    for pid in to {
+        let _ = kill_process(*pid, signal);
     }
 }
 
