@@ -5,6 +5,7 @@ pub mod function;
 mod repair;
 mod schema;
 pub mod toolbox;
+pub mod truncate;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::args::{Read, Signature};
 pub use self::function::FnTool;
 pub use self::toolbox::{DuplicateTool, Toolbox};
+pub use self::truncate::{Keep, OutputPolicy};
 pub use crate::message::ToolSpec;
 use crate::message::{CallId, RawArgs};
 
