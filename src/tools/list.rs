@@ -1,0 +1,105 @@
+//! The tool `list`: what is in a folder.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::files::{self, FOLDER_NAMES};
+use super::walk::walk;
+use crate::message::RawArgs;
+use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::workspace::policy::PathPolicy;
+
+/// Most entries shown.
+const MOST: usize = 500;
+/// Levels shown when none are asked for.
+const DEPTH: usize = 3;
+
+#[derive(Deserialize, JsonSchema)]
+struct Args {
+    /// The workspace if absent.
+    path: Option<String>,
+    /// Levels below it, 3 if absent.
+    #[schemars(range(min = 1))]
+    depth: Option<usize>,
+}
+
+/// Lists folders.
+pub(super) struct List {
+    signature: Signature,
+    policy: Arc<PathPolicy>,
+}
+
+impl List {
+    pub(super) fn new(policy: Arc<PathPolicy>) -> List {
+        let signature = Signature::of::<Args>("list", include_str!("list.md"), true);
+        List { signature: signature.understanding(FOLDER_NAMES), policy }
+    }
+}
+
+impl Tool for List {
+    fn spec(&self) -> &ToolSpec {
+        self.signature.spec()
+    }
+
+    fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        async move {
+            let read = self.signature.read::<Args>(&args)?;
+            let policy = Arc::clone(&self.policy);
+            let listed = files::aside(cx, move |stop| {
+                let path = read.args.path.as_deref().unwrap_or(".");
+                let root = policy.resolve(path).map_err(files::told)?;
+                if !root.is_dir() {
+                    return Err(ToolError::new(format!("{path} is no folder; use read_file")));
+                }
+                let depth = read.args.depth.unwrap_or(DEPTH);
+                let tree = [false, true].map(|all| move |root: &Path| tree(root, depth, all, stop));
+                // A folder that git ignores as a whole is listed when it is asked for by name.
+                let (tree, entries) =
+                    tree[0](&root).filter(|(_, entries)| *entries > 0).or_else(|| tree[1](&root)).unwrap_or_default();
+                let name = files::shown(&policy, &root);
+                let name = if name.is_empty() { "." } else { &name };
+                let more = if entries > MOST {
+                    format!("[cut at {MOST} entries; name a folder below or a smaller depth]\n")
+                } else {
+                    String::new()
+                };
+                let empty = if entries == 0 { "(empty)\n" } else { "" };
+                let details = json!({ "entries": entries.min(MOST), "cut": entries > MOST });
+                Ok(ToolOutput { text: format!("{name}/\n{tree}{empty}{more}"), details })
+            });
+            Ok(listed.await?.noting(&read.repairs))
+        }
+        .boxed()
+    }
+}
+
+/// The lines below the folder and their number, one more than [`MOST`] when there are more.
+fn tree(root: &Path, depth: usize, all: bool, stop: &CancellationToken) -> Option<(String, usize)> {
+    let mut lines = String::new();
+    let mut entries = 0;
+    for entry in walk(root, all).max_depth(Some(depth)).build().flatten().filter(|entry| entry.depth() > 0) {
+        if stop.is_cancelled() {
+            return None;
+        }
+        entries += 1;
+        if entries > MOST {
+            break;
+        }
+        let kind = match entry.file_type() {
+            Some(kind) if kind.is_dir() => "/",
+            Some(kind) if kind.is_symlink() => " (link)",
+            _ => "",
+        };
+        let _ =
+            writeln!(lines, "{:indent$}{}{kind}", "", entry.file_name().to_string_lossy(), indent = 2 * entry.depth());
+    }
+    Some((lines, entries))
+}

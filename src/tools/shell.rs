@@ -1,0 +1,140 @@
+//! The tool `shell`: a command's output and exit code as a result. Processes and their end belong to the sandbox.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::ShellSettings;
+use crate::message::RawArgs;
+use crate::sandbox::{self, Captured, Command, End, Finished};
+use crate::tool::truncate::{self, Whole, size};
+use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::workspace::policy::PathPolicy;
+
+/// What other runtimes call our fields.
+const NAMES: &[(&str, &str)] = &[("cmd", "command"), ("script", "command"), ("timeout_seconds", "timeout")];
+
+#[derive(Deserialize, JsonSchema)]
+struct Args {
+    /// For the shell.
+    command: String,
+    /// Seconds until it is stopped, 120 if absent, at most 600.
+    #[schemars(range(min = 1))]
+    timeout: Option<u64>,
+}
+
+/// Runs commands in the base of a policy.
+pub(super) struct Shell {
+    signature: Signature,
+    policy: Arc<PathPolicy>,
+    settings: ShellSettings,
+}
+
+impl Shell {
+    pub(super) fn new(policy: Arc<PathPolicy>, settings: ShellSettings) -> Shell {
+        let signature = Signature::of::<Args>("shell", include_str!("shell.md"), false).understanding(NAMES);
+        Shell { signature, policy, settings }
+    }
+
+    async fn run(&self, args: Args, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if args.command.trim().is_empty() {
+            return Err(ToolError::new("command is empty; say what to run"));
+        }
+        let mut limits = self.settings.limits.clone();
+        // What is shown must be in memory, whatever the policy is.
+        limits.head = limits.head.max(self.settings.output.bytes);
+        limits.tail = limits.tail.max(self.settings.output.bytes);
+        if let Some(seconds) = args.timeout {
+            limits.time = Duration::from_secs(seconds).min(self.settings.longest);
+        }
+        let command = Command {
+            text: args.command,
+            cwd: self.policy.base().to_owned(),
+            environment: self.settings.environment.clone(),
+            spool: truncate::artifact(cx),
+        };
+        let mut show = |piece: &str| (cx.progress)(piece.to_owned());
+        let run = sandbox::run(&command, &limits, &cx.cancel, &mut show).await;
+        let finished = run.map_err(|error| ToolError::new(error.to_string()))?;
+        Ok(self.told(&finished, limits.time, cx))
+    }
+
+    /// The output, and below it what the output does not say.
+    fn told(&self, finished: &Finished, time: Duration, cx: &ToolContext) -> ToolOutput {
+        let (mut text, file) = self.fitted(&finished.output, cx);
+        let (ending, code, seconds) = match finished.end {
+            End::Exited(0) => (None, Some(0), None),
+            End::Exited(code) => (Some(format!("exit code {code}")), Some(code), None),
+            End::Signalled(signal) => (Some(format!("killed by signal {signal}")), None, None),
+            End::TimedOut => {
+                (Some(format!("timed out after {} s; the command was stopped", time.as_secs())), None, Some(time))
+            }
+            End::Aborted => (Some("aborted; the command was stopped".to_owned()), None, None),
+        };
+        let left = (finished.left > 0).then(|| {
+            let one = if finished.left == 1 { "process was" } else { "processes were" };
+            format!("{} background {one} left and stopped", finished.left)
+        });
+        let silent = (text.is_empty() && ending.is_none()).then(|| "(no output)".to_owned());
+        for line in [silent, left, ending].into_iter().flatten() {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&line);
+        }
+        let signal = if let End::Signalled(signal) = finished.end { Some(signal) } else { None };
+        let details = json!({
+            "exit_code": code,
+            "signal": signal,
+            "timed_out": seconds.is_some(),
+            "aborted": finished.end == End::Aborted,
+            "bytes": finished.output.bytes,
+            "left": finished.left,
+            "took_ms": u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
+            "file": file,
+        });
+        ToolOutput { text, details }
+    }
+
+    fn fitted(&self, output: &Captured, cx: &ToolContext) -> (String, Value) {
+        let policy = &self.settings.output;
+        if output.gap() == 0 {
+            let all = [output.head.as_slice(), output.tail.as_slice()].concat();
+            let text = String::from_utf8_lossy(&all);
+            // What fits into memory needs no spool, but a model may still be shown less.
+            let whole = Whole::of(&text);
+            let kept = output.spool.as_ref().map(|spool| spool.path.as_path());
+            let fitted = match kept {
+                Some(_) => policy.cut(&whole, kept),
+                None => policy.fit(&text, cx),
+            };
+            return (fitted.text, json!(fitted.file));
+        }
+        let (head, tail) = (String::from_utf8_lossy(&output.head), String::from_utf8_lossy(&output.tail));
+        let whole = Whole { head: &head, tail: &tail, bytes: output.bytes, lines: output.lines.max(1) };
+        let fitted = policy.cut(&whole, output.spool.as_ref().map(|spool| spool.path.as_path()));
+        let short = output.spool.as_ref().filter(|spool| spool.bytes < output.bytes);
+        let note =
+            short.map(|spool| format!("[the file has only the first {}]\n", size(spool.bytes))).unwrap_or_default();
+        (format!("{note}{}", fitted.text), json!(fitted.file))
+    }
+}
+
+impl Tool for Shell {
+    fn spec(&self) -> &ToolSpec {
+        self.signature.spec()
+    }
+
+    fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        async move {
+            let read = self.signature.read::<Args>(&args)?;
+            Ok(self.run(read.args, cx).await?.noting(&read.repairs))
+        }
+        .boxed()
+    }
+}
