@@ -1,0 +1,103 @@
+//! What a run is doing and has used so far, read off its events. For rows, statuses and reports.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::event::{AgentEvent, Observer};
+use crate::message::{CallId, Usage};
+use crate::task::{TaskReport, describe};
+
+/// Watches one run.
+#[derive(Default)]
+pub(super) struct Meter {
+    reading: Mutex<Reading>,
+}
+
+/// What a meter shows.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reading {
+    pub(super) turns: u32,
+    pub(super) usage: Usage,
+    /// Tokens in the window after the last call.
+    pub(super) context: u64,
+    thinking: bool,
+    open: BTreeMap<CallId, String>,
+}
+
+impl Meter {
+    pub(super) fn read(&self) -> Reading {
+        self.lock().clone()
+    }
+
+    /// Puts what was used into a report of a task that began then and is over now.
+    pub(super) fn fill(&self, report: &mut TaskReport, started: Timestamp) {
+        let reading = self.read();
+        report.turns = reading.turns;
+        report.usage = reading.usage;
+        report.started = Some(started);
+        report.took = since(started);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reading> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long ago that was; zero when the clock was set back.
+pub(super) fn since(then: Timestamp) -> Duration {
+    Duration::try_from(Timestamp::now().duration_since(then)).unwrap_or(Duration::ZERO)
+}
+
+impl Reading {
+    /// A few words: the tool that runs, or that the model is being asked.
+    pub(super) fn doing(&self) -> String {
+        match (self.open.values().next(), self.open.len()) {
+            (Some(call), 1) => call.clone(),
+            (Some(call), more) => format!("{call} and {} more", more - 1),
+            (None, _) if self.thinking => "thinking".to_owned(),
+            (None, _) => String::new(),
+        }
+    }
+}
+
+impl Observer for Meter {
+    fn observe(&self, event: &AgentEvent) {
+        match event {
+            AgentEvent::TurnStarted { .. } => {
+                let mut reading = self.lock();
+                reading.turns = reading.turns.saturating_add(1);
+                reading.thinking = true;
+            }
+            AgentEvent::Replied { usage, .. } => {
+                let mut reading = self.lock();
+                reading.usage.add(*usage);
+                reading.context = usage.context();
+                reading.thinking = false;
+            }
+            AgentEvent::ToolStarted { call } => {
+                self.lock().open.insert(call.id.clone(), describe(call));
+            }
+            AgentEvent::ToolFinished { result, .. } => {
+                self.lock().open.remove(&result.call);
+            }
+            AgentEvent::RunEnded { .. } => {
+                let mut reading = self.lock();
+                reading.thinking = false;
+                reading.open.clear();
+            }
+            AgentEvent::RunStarted
+            | AgentEvent::Text { .. }
+            | AgentEvent::Thinking { .. }
+            | AgentEvent::CallOpened { .. }
+            | AgentEvent::ToolProgress { .. }
+            | AgentEvent::Noted { .. }
+            | AgentEvent::Compacted { .. }
+            | AgentEvent::Retrying { .. }
+            | AgentEvent::Failed { .. }
+            | AgentEvent::TurnEnded { .. } => {}
+        }
+    }
+}

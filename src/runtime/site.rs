@@ -1,0 +1,106 @@
+//! What all actors and runs of one runtime share: the configuration, the feed, the counts. Nothing here decides anything.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use super::RunId;
+use super::busy::Busy;
+use super::feed::Feed;
+use super::records::Records;
+use crate::config::{self, Config};
+use crate::session::{Durability, SessionId};
+use crate::task::TaskReport;
+use crate::tool::Tool;
+
+/// How long a run may take to end by itself after an abort, before its task is dropped.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// Threads that may wait for the disk at once, so that a storm of tasks does not become a storm of threads.
+const DISK_THREADS: usize = 8;
+
+/// Shared by everything in one runtime.
+pub(super) struct Site {
+    pub(super) config: Config,
+    pub(super) extra_tools: Vec<Arc<dyn Tool>>,
+    pub(super) feed: Feed,
+    pub(super) busy: Busy,
+    pub(super) records: Records,
+    closing: AtomicBool,
+    runs: AtomicU64,
+    disk: Arc<Semaphore>,
+    kept: Mutex<HashMap<SessionId, Vec<TaskReport>>>,
+}
+
+impl Site {
+    pub(super) fn new(config: Config, extra_tools: Vec<Arc<dyn Tool>>) -> Site {
+        let records = Records::of(&config.workspace);
+        Site {
+            config,
+            extra_tools,
+            feed: Feed::new(),
+            busy: Busy::new(),
+            records,
+            closing: AtomicBool::new(false),
+            runs: AtomicU64::new(0),
+            disk: Arc::new(Semaphore::new(DISK_THREADS)),
+            kept: Mutex::default(),
+        }
+    }
+
+    pub(super) fn next_run(&self) -> RunId {
+        RunId(self.runs.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// From here on nothing new is started, and what is stopped counts as interrupted.
+    pub(super) fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn durability(&self) -> Durability {
+        match self.config.durability {
+            config::Durability::Always => Durability::Always,
+            config::Durability::Turn => Durability::Turn,
+            config::Durability::Off => Durability::Off,
+        }
+    }
+
+    /// Keeps a report for a session that is not open.
+    pub(super) fn keep(&self, session: &SessionId, report: TaskReport) {
+        self.kept().entry(session.clone()).or_default().push(report);
+    }
+
+    /// Hands out what was kept for a session that opens now.
+    pub(super) fn take_kept(&self, session: &SessionId) -> Vec<TaskReport> {
+        self.kept().remove(session).unwrap_or_default()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<TaskReport>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does work that waits for the disk on a thread made for it. `Err` is the text of a panic.
+    pub(super) async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, String> {
+        // The semaphore is never closed; without a permit the work is still done, only less evenly.
+        let permit = self.disk.clone().acquire_owned().await.ok();
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(permit);
+            done
+        });
+        done.await.map_err(|error| match error.try_into_panic() {
+            Ok(panic) => super::launch::panic_text(panic.as_ref()),
+            Err(error) => error.to_string(),
+        })
+    }
+}

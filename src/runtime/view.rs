@@ -1,0 +1,189 @@
+//! What front ends and library users read: ids, rows, details and the errors of the runtime's door. No behaviour.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::message::{NoteId, Usage};
+use crate::model::ModelId;
+use crate::session::{SessionError, SessionId};
+use crate::task::{Brief, TaskError, TaskId, TaskReport, TaskStatus};
+use crate::workspace::WorkspaceError;
+
+/// Names one run of a main agent: from a line or report to its outcome. Rising within a program's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub u64);
+
+/// Which conversation to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Open {
+    /// A new one, kept on disk.
+    New,
+    /// The one that was used last; a new one when there is none.
+    Latest,
+    /// The one whose id begins so.
+    Named(String),
+    /// A new one that leaves no file.
+    Ephemeral,
+}
+
+/// What became of a line sent to a main agent that may or may not be busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steered {
+    /// It is a note of the current run.
+    Noted(NoteId),
+    /// Nothing was running, or it was already at its end: it became a line of its own.
+    Said(RunId),
+}
+
+/// How a main agent is doing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// A run is going on.
+    pub busy: bool,
+    /// Lines and reports that wait for it to end.
+    pub queued: usize,
+    /// Tokens since the session was opened.
+    pub usage: Usage,
+    /// Tokens in the model's window after its last call; 0 before the first.
+    pub context: u64,
+    /// The model that answers.
+    pub model: ModelId,
+}
+
+/// One line of the list of tasks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskRow {
+    /// Which task.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// The model call it is at; after the end, how many it made.
+    pub turn: u32,
+    /// What the worker is doing right now, a few words; empty when it is not running.
+    pub doing: String,
+    /// When it was started; `None` while it waits.
+    pub started: Option<Timestamp>,
+    /// How long it has been running, or ran.
+    pub took: Duration,
+    /// Tokens so far.
+    pub usage: Usage,
+    /// 1 is next; `None` unless it waits.
+    pub place_in_queue: Option<usize>,
+    /// The role that does it.
+    pub agent: Option<String>,
+}
+
+/// All that is known of one task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskDetail {
+    /// The line of the list.
+    pub row: TaskRow,
+    /// What was asked.
+    pub brief: Brief,
+    /// The end of progress.md.
+    pub progress: String,
+    /// What result.md says, once it is there.
+    pub result: Option<TaskReport>,
+    /// The task's directory.
+    pub dir: std::path::PathBuf,
+}
+
+/// Why the runtime could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process has the workspace; the cause names it.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The tasks directory cannot be used.
+    #[error(transparent)]
+    Tasks(#[from] TaskError),
+    /// The actor system refused.
+    #[error("cannot start the crew: {0}")]
+    Actors(String),
+}
+
+/// Why a conversation could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The cause names the file or the id.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The runtime is shutting down.
+    #[error("the program is shutting down; start it again")]
+    ShuttingDown,
+    /// The actor system refused.
+    #[error("cannot start the main agent: {0}")]
+    Actors(String),
+}
+
+/// Why a main agent did not take a line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SessionGone {
+    /// It is not open, or no longer.
+    #[error("session {0} is not open; open it first")]
+    NotOpen(SessionId),
+    /// It has as many waiting lines as it will keep.
+    #[error("{0} lines are already waiting; let the agent catch up or abort the current run")]
+    Full(usize),
+    /// The runtime is shutting down.
+    #[error("the program is shutting down; nothing more is started")]
+    ShuttingDown,
+}
+
+/// Why the crew did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// There is no such task.
+    #[error("no task {0}; the list of tasks shows those that exist")]
+    NoSuchTask(TaskId),
+    /// It is over; nothing can reach it any more.
+    #[error("task {0} has already ended; its answer is in result.md")]
+    AlreadyEnded(TaskId),
+    /// Too many tasks wait already.
+    #[error("{0} tasks are already waiting; wait for some to end before dispatching more")]
+    QueueFull(usize),
+    /// The worker has as many unheard notes as it will keep.
+    #[error("task {0} has too many unheard notes; wait until it has read them")]
+    NotesFull(TaskId),
+    /// Dispatches nest only so deep.
+    #[error("a task at depth {depth} may not dispatch; the limit is {limit}: do the work yourself")]
+    TooDeep {
+        /// How deep the new task would be.
+        depth: u32,
+        /// The deepest allowed.
+        limit: u32,
+    },
+    /// The brief asks for nothing.
+    #[error("the task is empty; say what is to be done")]
+    EmptyBrief,
+    /// A path in `touches` leads out of the workspace.
+    #[error("touches names {0}; name paths below the workspace, relative to it")]
+    Outside(String),
+    /// The role or the model that is asked for does not exist; the text names those that do.
+    #[error("{0}")]
+    Unfit(String),
+    /// The session that asked is not open.
+    #[error("session {0} is not open; open it first")]
+    NotOpen(SessionId),
+    /// A file of the task could not be read or written; the text names it.
+    #[error("{0}")]
+    Files(String),
+    /// The crew is alive but silent.
+    #[error("the crew did not answer within {0} s; try again")]
+    NoAnswer(u64),
+    /// The runtime is shutting down.
+    #[error("the program is shutting down; nothing more is started")]
+    ShuttingDown,
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "run {}", self.0)
+    }
+}
