@@ -1,0 +1,366 @@
+//! The actor that owns all workers: numbers, places, routing, supervision. It waits for nothing: files are written on
+//! threads of their own, runs run on tasks of their own, and both report back as messages.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, MessagingErr, RpcReplyPort, SupervisionEvent};
+
+use super::feed::{News, Source};
+use super::job::Job;
+use super::main_agent::MainMsg;
+use super::meter::Meter;
+use super::roster::{Dispatched, Entry, Patron, Stage};
+use super::site::{GRACE, Site};
+use super::worker::{Assignment, FIRST_NOTE, OVER, Worker, WorkerMsg};
+use super::{ControlError, TaskRow};
+use crate::message::{NoteId, NoteKind, Usage};
+use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, now};
+
+/// Notes kept for a task that has not started; fewer than an inbox holds.
+const NOTES: usize = 256;
+
+/// What is said of a task that was aborted while it waited.
+const NOT_STARTED: &str = "Ended before it was started; nothing was done.";
+
+/// The behaviour; all it knows is in [`State`].
+pub(super) struct Crew;
+
+/// What the crew is told.
+pub(super) enum CrewMsg {
+    /// Take on a task.
+    Dispatch(Box<Brief>, Patron, Dispatched),
+    /// Its task.md is written, or cannot be.
+    Described(TaskId, Result<(), TaskError>),
+    /// Text for a worker.
+    Note(TaskId, NoteKind, String, RpcReplyPort<Result<NoteId, ControlError>>),
+    /// Stop a worker.
+    Abort(TaskId, RpcReplyPort<Result<(), ControlError>>),
+    /// The grace of an aborted worker is over.
+    Overdue(TaskId),
+    /// A task is over, and result.md is written.
+    Ended(Box<TaskReport>),
+    /// The rows of all tasks that are not over.
+    Live(RpcReplyPort<Vec<TaskRow>>),
+    /// Stop them all; what waits is left to the next start.
+    Close,
+}
+
+/// What the crew starts with.
+pub(super) struct Founding {
+    pub(super) site: Arc<Site>,
+    /// The highest number that was ever given.
+    pub(super) last: u32,
+}
+
+/// What the crew is.
+pub(super) struct State {
+    site: Arc<Site>,
+    last: u32,
+    tasks: HashMap<TaskId, Entry>,
+    queue: VecDeque<TaskId>,
+    running: usize,
+}
+
+impl Actor for Crew {
+    type Msg = CrewMsg;
+    type State = State;
+    type Arguments = Founding;
+
+    async fn pre_start(&self, _: ActorRef<CrewMsg>, given: Founding) -> Result<State, ActorProcessingErr> {
+        let Founding { site, last } = given;
+        Ok(State { site, last, tasks: HashMap::new(), queue: VecDeque::new(), running: 0 })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<CrewMsg>,
+        message: CrewMsg,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            CrewMsg::Dispatch(brief, patron, reply) => state.dispatch(&myself, *brief, patron, reply),
+            CrewMsg::Described(id, written) => {
+                state.described(&myself, id, written);
+                state.advance(&myself).await;
+            }
+            // Whoever asked may have stopped waiting; then the answer is for nobody.
+            CrewMsg::Note(id, kind, text, reply) => state.note(id, kind, text, reply),
+            CrewMsg::Abort(id, reply) => {
+                let _ = reply.send(state.abort(&myself, id));
+            }
+            CrewMsg::Overdue(id) => state.kill(id),
+            CrewMsg::Ended(report) => {
+                state.ended(*report);
+                state.advance(&myself).await;
+            }
+            CrewMsg::Live(reply) => {
+                let _ = reply.send(state.rows());
+            }
+            CrewMsg::Close => state.close(&myself),
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<CrewMsg>,
+        event: SupervisionEvent,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
+        match event {
+            SupervisionEvent::ActorTerminated(who, _, reason) if reason.as_deref() != Some(OVER) => {
+                state.lost(&myself, who.get_id(), reason.as_deref().unwrap_or("it stopped"));
+            }
+            SupervisionEvent::ActorFailed(who, why) => state.lost(&myself, who.get_id(), &why.to_string()),
+            SupervisionEvent::ActorTerminated(..)
+            | SupervisionEvent::ActorStarted(_)
+            | SupervisionEvent::ProcessGroupChanged(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// The number is claimed here, so that numbers rise in the order of the calls; task.md is written elsewhere.
+    fn dispatch(&mut self, myself: &ActorRef<CrewMsg>, brief: Brief, patron: Patron, reply: Dispatched) {
+        let dir = match self.admit(&brief) {
+            Ok(dir) => dir,
+            Err(refusal) => {
+                let _ = reply.send(Err(refusal));
+                return;
+            }
+        };
+        let id = dir.id();
+        self.last = id.0;
+        self.queue.push_back(id);
+        let (site, crew, path) = (self.site.clone(), myself.clone(), dir.path().join("task.md"));
+        let task = (dir.clone(), brief.clone());
+        tokio::spawn(async move {
+            let written = site.on_disk(move || task.0.describe(&task.1, TaskStatus::Queued)).await;
+            let written =
+                written.unwrap_or_else(|panic| Err(TaskError::Files { path, source: io::Error::other(panic) }));
+            // A crew that is gone takes no more tasks; recovery finds the directory.
+            let _ = crew.cast(CrewMsg::Described(id, written));
+        });
+        let entry = Entry {
+            dir,
+            brief,
+            patron,
+            notes: Vec::new(),
+            stage: Stage::Describing(reply),
+            aborted: false,
+            token: self.site.busy.token(),
+        };
+        self.tasks.insert(id, entry);
+    }
+
+    fn admit(&self, brief: &Brief) -> Result<TaskDir, ControlError> {
+        let limits = &self.site.config.crew;
+        if self.site.is_closing() {
+            return Err(ControlError::ShuttingDown);
+        }
+        if brief.body.trim().is_empty() {
+            return Err(ControlError::EmptyBrief);
+        }
+        if brief.depth > limits.depth {
+            return Err(ControlError::TooDeep { depth: brief.depth, limit: limits.depth });
+        }
+        if self.queue.len() >= limits.queued + limits.running.saturating_sub(self.running) {
+            return Err(ControlError::QueueFull(limits.queued));
+        }
+        TaskDir::claim(&self.site.config.workspace.tasks(), self.last)
+            .map_err(|error| ControlError::Files(error.to_string()))
+    }
+
+    fn described(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, written: Result<(), TaskError>) {
+        let ahead = self.queue.iter().take_while(|waiting| **waiting != id).count();
+        let Some(entry) = self.tasks.get_mut(&id) else { return };
+        let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Queued) else { return };
+        if let Err(error) = written {
+            let _ = reply.send(Err(ControlError::Files(error.to_string())));
+            self.queue.retain(|waiting| *waiting != id);
+            self.tasks.remove(&id);
+            return;
+        }
+        let _ = reply.send(Ok(id));
+        if entry.aborted || self.site.is_closing() {
+            self.queue.retain(|waiting| *waiting != id);
+            self.bury(myself, id, TaskStatus::Aborted, NOT_STARTED.to_owned());
+        } else if ahead + self.running >= self.site.config.crew.running {
+            let title = entry.brief.title.clone();
+            self.site.feed.tell(Source::Task(id), News::TaskQueued { title, ahead });
+        }
+    }
+
+    /// Starts what waits, in order, as long as there are places.
+    async fn advance(&mut self, myself: &ActorRef<CrewMsg>) {
+        while self.running < self.site.config.crew.running && !self.site.is_closing() {
+            let is_ready = |id: &TaskId| self.tasks.get(id).is_some_and(|task| matches!(task.stage, Stage::Queued));
+            let Some(id) = self.queue.front().copied().filter(is_ready) else { return };
+            self.queue.pop_front();
+            self.start(myself, id).await;
+        }
+    }
+
+    async fn start(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId) {
+        let Some(entry) = self.tasks.get_mut(&id) else { return };
+        let (meter, started) = (Arc::new(Meter::default()), now());
+        let job = Job {
+            site: self.site.clone(),
+            crew: myself.clone(),
+            patron: entry.patron.clone(),
+            dir: entry.dir.clone(),
+            title: entry.brief.title.clone(),
+            meter: meter.clone(),
+            started,
+        };
+        let assignment = Assignment { job, crew: myself.clone(), notes: std::mem::take(&mut entry.notes) };
+        match Actor::spawn_linked(None, Worker, assignment, myself.get_cell()).await {
+            Ok((worker, _)) => {
+                entry.stage = Stage::Running { worker, meter, started };
+                self.running += 1;
+                let title = entry.brief.title.clone();
+                self.site.feed.tell(Source::Task(id), News::TaskStarted { title });
+            }
+            Err(error) => self.bury(myself, id, TaskStatus::Failed, format!("no worker could be started: {error}")),
+        }
+    }
+
+    fn note(&mut self, id: TaskId, kind: NoteKind, text: String, reply: RpcReplyPort<Result<NoteId, ControlError>>) {
+        let answer = match self.tasks.get_mut(&id) {
+            None => Err(self.absent(id)),
+            Some(Entry { stage: Stage::Running { worker, .. }, .. }) => {
+                // A worker that is just gone drops the port, which its caller sees.
+                let _ = worker.cast(WorkerMsg::Note(kind, text, reply));
+                return;
+            }
+            Some(Entry { stage: Stage::Closing, .. }) => Err(ControlError::AlreadyEnded(id)),
+            Some(entry) if entry.notes.len() >= NOTES => Err(ControlError::NotesFull(id)),
+            Some(entry) => {
+                entry.notes.push((kind, text));
+                Ok(NoteId(FIRST_NOTE.0 + entry.notes.len() as u64 - 1))
+            }
+        };
+        let _ = reply.send(answer);
+    }
+
+    fn abort(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId) -> Result<(), ControlError> {
+        let Some(entry) = self.tasks.get_mut(&id) else { return Err(self.absent(id)) };
+        entry.aborted = true;
+        match &entry.stage {
+            Stage::Running { worker, .. } => {
+                // A worker that is just gone has ended by itself, which is what was asked for.
+                let _ = worker.cast(WorkerMsg::Abort);
+                myself.send_after(GRACE, move || CrewMsg::Overdue(id));
+                Ok(())
+            }
+            Stage::Queued => {
+                self.queue.retain(|waiting| *waiting != id);
+                self.bury(myself, id, TaskStatus::Aborted, NOT_STARTED.to_owned());
+                Ok(())
+            }
+            // Buried as soon as its task.md is there.
+            Stage::Describing(_) => Ok(()),
+            Stage::Closing => Err(ControlError::AlreadyEnded(id)),
+        }
+    }
+
+    fn kill(&self, id: TaskId) {
+        if let Some(Entry { stage: Stage::Running { worker, .. }, .. }) = self.tasks.get(&id) {
+            tracing::warn!(task = %id, "the run did not end within its grace; its worker is killed");
+            worker.kill();
+        }
+    }
+
+    /// A worker died without a report: killed after its grace, or by a fault.
+    fn lost(&mut self, myself: &ActorRef<CrewMsg>, who: ActorId, why: &str) {
+        let is_it = |entry: &Entry| matches!(&entry.stage, Stage::Running { worker, .. } if worker.get_id() == who);
+        let Some((id, entry)) = self.tasks.iter().find(|(_, entry)| is_it(entry)) else {
+            tracing::error!(%why, "an actor died");
+            return;
+        };
+        let (id, aborted) = (*id, entry.aborted);
+        let (status, words) = if aborted {
+            (TaskStatus::Aborted, "Aborted; it did not end by itself in time and was killed.".to_owned())
+        } else {
+            (TaskStatus::Failed, format!("The worker died: {why}"))
+        };
+        self.bury(myself, id, status, words);
+    }
+
+    /// Closes a task that has no worker to close it.
+    fn bury(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, status: TaskStatus, words: String) {
+        let Some(entry) = self.tasks.get_mut(&id) else { return };
+        let mut report = TaskReport {
+            id,
+            title: entry.brief.title.clone(),
+            status: if self.site.is_closing() { TaskStatus::Interrupted } else { status },
+            answer: words,
+            turns: 0,
+            usage: Usage::default(),
+            started: None,
+            ended: now(),
+            took: Duration::ZERO,
+            dir: entry.dir.path().to_owned(),
+        };
+        if let Stage::Running { meter, started, .. } = std::mem::replace(&mut entry.stage, Stage::Closing) {
+            meter.fill(&mut report, started);
+            self.running -= 1;
+        }
+        let (site, crew, dir) = (self.site.clone(), myself.clone(), entry.dir.clone());
+        tokio::spawn(async move {
+            let written = report.clone();
+            match site.on_disk(move || dir.finish(&written)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::error!(%error, "result.md could not be written"),
+                Err(panic) => tracing::error!(%panic, "result.md could not be written"),
+            }
+            // Without a crew there is nobody left to tell.
+            let _ = crew.cast(CrewMsg::Ended(Box::new(report)));
+        });
+    }
+    fn ended(&mut self, report: TaskReport) {
+        let Some(entry) = self.tasks.remove(&report.id) else { return };
+        if matches!(entry.stage, Stage::Running { .. }) {
+            self.running -= 1;
+        }
+        self.site.feed.tell(Source::Task(report.id), News::TaskEnded(report.clone()));
+        if let Err(MessagingErr::SendErr(MainMsg::Report(report, _))) =
+            entry.patron.main.cast(MainMsg::Report(Box::new(report), entry.token))
+        {
+            self.site.keep(&entry.patron.session, *report);
+        }
+    }
+
+    fn close(&mut self, myself: &ActorRef<CrewMsg>) {
+        for id in std::mem::take(&mut self.queue) {
+            let is_queued = self.tasks.get(&id).is_some_and(|task| matches!(task.stage, Stage::Queued));
+            if is_queued {
+                self.bury(myself, id, TaskStatus::Interrupted, NOT_STARTED.to_owned());
+            }
+        }
+        for entry in self.tasks.values() {
+            if let Stage::Running { worker, .. } = &entry.stage {
+                // One that is just gone needs no abort.
+                let _ = worker.cast(WorkerMsg::Abort);
+            }
+        }
+    }
+
+    fn absent(&self, id: TaskId) -> ControlError {
+        match TaskDir::open(&self.site.config.workspace.tasks(), id) {
+            Ok(_) => ControlError::AlreadyEnded(id),
+            Err(_) => ControlError::NoSuchTask(id),
+        }
+    }
+
+    fn rows(&self) -> Vec<TaskRow> {
+        let place = |id: &TaskId| self.queue.iter().position(|waiting| waiting == id).map(|before| before + 1);
+        let mut rows: Vec<TaskRow> = self.tasks.iter().map(|(id, entry)| entry.row(*id, place(id))).collect();
+        rows.sort_by_key(|row| row.id);
+        rows
+    }
+}

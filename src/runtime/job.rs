@@ -1,0 +1,162 @@
+//! One run of a worker, on its own task: read the brief, build the agent, run, close the task. Journal first, files
+//! second. Knows what a task needs, not when its turn comes.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ractor::ActorRef;
+
+use super::assemble;
+use super::control::{Control, Door, Ration};
+use super::crew::CrewMsg;
+use super::feed::Source;
+use super::launch::{Home, Run, fly};
+use super::meter::Meter;
+use super::records::Recorded;
+use super::roster::Patron;
+use super::site::Site;
+use crate::agent::Agent;
+use crate::agent::inbox::Inbox;
+use crate::event::{AgentEvent, Ending, Events, Observer};
+use crate::message::{Note, Role, Usage};
+use crate::session::{Record, Session};
+use crate::task::{Progress, Task, TaskDir, TaskId, TaskReport, TaskStatus, now};
+
+/// What a worker is to do, and for whom.
+pub(super) struct Job {
+    pub(super) site: Arc<Site>,
+    pub(super) crew: ActorRef<CrewMsg>,
+    /// Gets the report, also of what the worker dispatches, if it may.
+    pub(super) patron: Patron,
+    pub(super) dir: TaskDir,
+    pub(super) title: String,
+    pub(super) meter: Arc<Meter>,
+    pub(super) started: Timestamp,
+}
+
+impl Job {
+    pub(super) fn id(&self) -> TaskId {
+        self.dir.id()
+    }
+}
+
+/// The whole task, from task.md to result.md. Never fails: a fault is a report too.
+pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
+    let job = Arc::new(job);
+    let ration = Arc::new(Ration::default());
+    let home = match prepare(job.clone(), ration.clone()).await {
+        Ok(Prepared { agent, session, opening }) => {
+            let (id, model) = (job.id().to_string(), agent.model.id().to_string());
+            let recorded = Recorded { session: &job.patron.session, agent: &id, model, opening: &opening };
+            let events = events(&job, ration, job.site.records.watch(&recorded));
+            fly(Run { agent, session, inbox, events }).await
+        }
+        Err(why) => {
+            let events = events(&job, ration, []);
+            let ending = Ending::Failed { why: why.clone() };
+            events.emit(&AgentEvent::RunStarted);
+            events.emit(&AgentEvent::Failed { why });
+            events.emit(&AgentEvent::RunEnded { ending: ending.clone() });
+            Home { session: None, ending, unheard: Vec::new() }
+        }
+    };
+    let report = report(&job, home);
+    let (written, dir) = (report.clone(), job.dir.clone());
+    match job.site.on_disk(move || dir.finish(&written)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::error!(%error, "result.md could not be written"),
+        Err(panic) => tracing::error!(%panic, "result.md could not be written"),
+    }
+    report
+}
+
+fn events(job: &Job, ration: Arc<Ration>, records: impl IntoIterator<Item = Arc<dyn Observer>>) -> Events {
+    let progress: Arc<dyn Observer> = Arc::new(Progress::of(job.dir.clone()));
+    let feed = job.site.feed.watch(Source::Task(job.id()));
+    let own: [Arc<dyn Observer>; 4] = [job.meter.clone(), ration, progress, feed];
+    Events::to(own.into_iter().chain(records))
+}
+
+struct Prepared {
+    agent: Agent,
+    session: Session,
+    opening: String,
+}
+
+/// Reads the brief as it is now (a hand may have improved it while it waited), and opens the journal with it.
+async fn prepare(job: Arc<Job>, ration: Arc<Ration>) -> Result<Prepared, String> {
+    let site = job.site.clone();
+    let prepared = site.on_disk(move || {
+        let task = job.dir.task().map_err(|error| error.to_string())?;
+        job.dir.set_status(TaskStatus::Running).map_err(|error| error.to_string())?;
+        let control = Control {
+            crew: Door::to(job.crew.clone(), job.site.clone()),
+            patron: job.patron.clone(),
+            depth: task.brief.depth,
+            ration,
+        };
+        let agent = assemble::worker(&job.site, &task, control)?;
+        let path = job.site.config.workspace.worker_sessions().join(format!("{}.jsonl", job.id()));
+        let session = Session::create_named(&path).map_err(|error| error.to_string())?;
+        let mut session = session.with_durability(job.site.durability());
+        let opening = opening(&task);
+        session.append(Record::user(opening.clone())).map_err(|error| error.to_string())?;
+        Ok(Prepared { agent, session, opening })
+    });
+    prepared.await.unwrap_or_else(|panic| Err(format!("a fault inside the program: {panic}")))
+}
+
+/// The first message of a worker: its brief, under the task's number and title.
+fn opening(task: &Task) -> String {
+    format!("Task {}: {}\n\n{}", task.dir.id(), task.brief.title, task.brief.body)
+}
+
+fn report(job: &Job, home: Home) -> TaskReport {
+    let last_words = || home.session.as_ref().map(last_words).unwrap_or_default();
+    let (status, mut answer) = match home.ending {
+        Ending::Completed { answer } => (TaskStatus::Done, answer),
+        Ending::TurnLimit { answer } => (TaskStatus::LimitTurns, answer),
+        Ending::Failed { why } => (TaskStatus::Failed, after(&why, &last_words())),
+        Ending::Aborted if job.site.is_closing() => {
+            (TaskStatus::Interrupted, after("The program ended before the task did.", &last_words()))
+        }
+        Ending::Aborted => (TaskStatus::Aborted, after("Aborted before it was done.", &last_words())),
+    };
+    answer.push_str(&too_late(&home.unheard));
+    let mut report = TaskReport {
+        id: job.id(),
+        title: job.title.clone(),
+        status,
+        answer,
+        turns: 0,
+        usage: Usage::default(),
+        started: None,
+        ended: now(),
+        took: std::time::Duration::ZERO,
+        dir: job.dir.path().to_owned(),
+    };
+    job.meter.fill(&mut report, job.started);
+    report
+}
+
+/// What the worker said last, so that a stopped task still tells how far it came.
+fn last_words(session: &Session) -> String {
+    let spoken = session.context().iter().rev().filter(|message| message.role == Role::Assistant);
+    spoken.map(|message| message.text()).find(|text| !text.trim().is_empty()).unwrap_or_default()
+}
+
+fn after(what: &str, last_words: &str) -> String {
+    match last_words.trim() {
+        "" => format!("{what}\n"),
+        words => format!("{what}\n\nIts last words before that:\n\n{words}\n"),
+    }
+}
+
+/// Notes were acknowledged; that they were not heard must not be hidden.
+fn too_late(unheard: &[Note]) -> String {
+    if unheard.is_empty() {
+        return String::new();
+    }
+    let notes: Vec<String> = unheard.iter().map(|note| format!("- {} {}", note.id, note.text)).collect();
+    format!("\n\nNotes that came too late to be heard:\n\n{}\n", notes.join("\n"))
+}

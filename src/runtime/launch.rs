@@ -1,0 +1,75 @@
+//! Puts a run on a task of its own and brings it home: the session with the ending, whatever happened on the way.
+//! Knows no actor; whoever launches decides what an ending means.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::agent::inbox::Inbox;
+use crate::agent::{self, Agent, Outcome, RunError};
+use crate::event::{AgentEvent, Ending, Events};
+use crate::message::Note;
+use crate::session::Session;
+
+/// All that a run needs.
+pub(super) struct Run {
+    pub(super) agent: Agent,
+    pub(super) session: Session,
+    pub(super) inbox: Inbox,
+    pub(super) events: Events,
+}
+
+/// What is left of it.
+pub(super) struct Home {
+    /// `None` after a panic: memory may be half changed, so the session must be opened again from its log.
+    pub(super) session: Option<Session>,
+    pub(super) ending: Ending,
+    /// Notes that were acknowledged and came too late.
+    pub(super) unheard: Vec<Note>,
+}
+
+/// Runs to the end. A panic is an ending too, and is told to the same observers as any other.
+pub(super) async fn fly(run: Run) -> Home {
+    let Run { agent, mut session, mut inbox, events } = run;
+    let flight = AssertUnwindSafe(agent::run(&agent, &mut session, &mut inbox, &events)).catch_unwind();
+    // The future is large; on the heap it does not travel with every state around it.
+    let flown = Box::pin(flight).await;
+    session.notes_given(inbox.next_note());
+    let (session, ending) = match flown {
+        Ok(result) => (Some(session), ending(result)),
+        Err(panic) => {
+            let why = format!("a fault inside the program: {}", panic_text(panic.as_ref()));
+            tracing::error!(%why, "a run panicked");
+            events.emit(&AgentEvent::Failed { why: why.clone() });
+            events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why: why.clone() } });
+            (None, Ending::Failed { why })
+        }
+    };
+    Home { session, ending, unheard: inbox.take_unheard() }
+}
+
+/// Starts work on its own task and calls `ended` with what it came to. Dropping the handle drops the work where it
+/// stands, with every process it owns; `ended` is then not called.
+pub(super) fn launch<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+    ended: impl FnOnce(T) + Send + 'static,
+) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move { ended(work.await) }))
+}
+
+/// The words of a panic.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no words given".to_owned())
+}
+
+fn ending(result: Result<Outcome, RunError>) -> Ending {
+    match result {
+        Ok(Outcome::Answered(answer)) => Ending::Completed { answer },
+        Ok(Outcome::Aborted) => Ending::Aborted,
+        Ok(Outcome::TurnLimit(answer)) => Ending::TurnLimit { answer },
+        Err(error) => Ending::Failed { why: error.to_string() },
+    }
+}

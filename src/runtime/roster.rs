@@ -1,0 +1,75 @@
+//! What the crew knows of each task that is not over. Plain data; the crew alone changes it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ractor::{ActorRef, RpcReplyPort};
+
+use super::busy::Token;
+use super::main_agent::MainMsg;
+use super::meter::{Meter, Reading, since};
+use super::worker::WorkerMsg;
+use super::{ControlError, TaskRow};
+use crate::message::NoteKind;
+use crate::session::SessionId;
+use crate::task::{Brief, TaskDir, TaskId, TaskStatus};
+
+/// Answers a dispatch.
+pub(super) type Dispatched = RpcReplyPort<Result<TaskId, ControlError>>;
+
+/// The main agent on whose behalf a task is done, at whatever depth.
+#[derive(Clone)]
+pub(super) struct Patron {
+    pub(super) main: ActorRef<MainMsg>,
+    pub(super) session: SessionId,
+}
+
+/// A task that is not over.
+pub(super) struct Entry {
+    pub(super) dir: TaskDir,
+    pub(super) brief: Brief,
+    /// Who gets the report.
+    pub(super) patron: Patron,
+    /// What it is to hear when it starts.
+    pub(super) notes: Vec<(NoteKind, String)>,
+    pub(super) stage: Stage,
+    /// Somebody asked for its end.
+    pub(super) aborted: bool,
+    /// Handed on with the report.
+    pub(super) token: Token,
+}
+
+/// How far it is.
+pub(super) enum Stage {
+    /// task.md is being written; whoever dispatched waits for it.
+    Describing(Dispatched),
+    /// It waits for a place.
+    Queued,
+    /// A worker is on it.
+    Running { worker: ActorRef<WorkerMsg>, meter: Arc<Meter>, started: Timestamp },
+    /// It ended without a worker to say so; its result.md is being written.
+    Closing,
+}
+
+impl Entry {
+    pub(super) fn row(&self, id: TaskId, place: Option<usize>) -> TaskRow {
+        let (status, reading, started) = match &self.stage {
+            Stage::Running { meter, started, .. } => (TaskStatus::Running, meter.read(), Some(*started)),
+            Stage::Closing => (TaskStatus::Aborted, Reading::default(), None),
+            Stage::Describing(_) | Stage::Queued => (TaskStatus::Queued, Reading::default(), None),
+        };
+        TaskRow {
+            id,
+            title: self.brief.title.clone(),
+            status,
+            turn: reading.turns,
+            doing: reading.doing(),
+            started,
+            took: started.map_or(Duration::ZERO, since),
+            usage: reading.usage,
+            place_in_queue: place,
+            agent: self.brief.agent.clone(),
+        }
+    }
+}
