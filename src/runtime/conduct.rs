@@ -1,0 +1,200 @@
+//! One run of a main agent, on its own task: fetch the session, build today's agent, write down what was said, run,
+//! bring the session home. Knows what a run needs, not when one is due.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ractor::ActorRef;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::RunId;
+use super::assemble;
+use super::control::{Control, Door, Ration};
+use super::crew::CrewMsg;
+use super::feed::Source;
+use super::launch::{Run, fly};
+use super::records::Recorded;
+use super::roster::Patron;
+use super::site::Site;
+use crate::agent::Agent;
+use crate::agent::inbox::Inbox;
+use crate::event::{AgentEvent, Ending, Events, Observer};
+use crate::message::{Message, Note};
+use crate::session::{Record, Session, SessionId};
+use crate::task::{TaskDir, TaskId};
+
+/// A session and where to find it again.
+pub(super) struct Conversation {
+    id: SessionId,
+    /// `None` when it leaves no file.
+    path: Option<PathBuf>,
+    session: Option<Session>,
+    /// What was said before the current run.
+    before: Vec<Arc<Message>>,
+    /// The run that has the session; or one that was dropped and may not have let go of it yet.
+    holder: Option<AbortOnDropHandle<()>>,
+}
+
+/// A session on its way into a run.
+pub(super) struct Leave {
+    session: Option<Session>,
+    path: Option<PathBuf>,
+    straggler: Option<AbortOnDropHandle<()>>,
+}
+
+/// A run and those it belongs to.
+#[derive(Clone)]
+pub(super) struct Conduct {
+    pub(super) site: Arc<Site>,
+    pub(super) crew: ActorRef<CrewMsg>,
+    pub(super) patron: Patron,
+    pub(super) events: Events,
+    pub(super) ration: Arc<Ration>,
+}
+
+/// What a run brings home.
+pub(super) struct Conducted {
+    pub(super) session: Option<Session>,
+    /// What it was told is in the journal.
+    pub(super) heard: bool,
+    /// Somebody stopped it.
+    pub(super) aborted: bool,
+    /// Notes that were acknowledged and came too late.
+    pub(super) unheard: Vec<Note>,
+}
+
+enum Prepared {
+    Ready(Box<Agent>, Box<Session>),
+    Failed(Option<Box<Session>>, String),
+}
+
+/// Who watches a run of a main agent, besides those who are given.
+pub(super) fn events(
+    site: &Site,
+    session: &SessionId,
+    run: RunId,
+    opening: &str,
+    own: impl IntoIterator<Item = Arc<dyn Observer>>,
+) -> Events {
+    let feed = site.feed.watch(Source::Main { session: session.clone(), run });
+    let model = site.config.choice.id.to_string();
+    let records = site.records.watch(&Recorded { session, agent: "main", model, opening });
+    Events::to(own.into_iter().chain([feed]).chain(records))
+}
+
+impl Conversation {
+    pub(super) fn new(session: Session) -> Conversation {
+        let (id, path) = (session.id().clone(), session.path().map(PathBuf::from));
+        Conversation { id, path, session: Some(session), before: Vec::new(), holder: None }
+    }
+
+    pub(super) fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    pub(super) fn transcript(&self) -> Vec<Arc<Message>> {
+        self.session.as_ref().map_or_else(|| self.before.clone(), |session| session.context().to_vec())
+    }
+
+    pub(super) fn leave(&mut self) -> Leave {
+        self.before = self.transcript();
+        Leave { session: self.session.take(), path: self.path.clone(), straggler: self.holder.take() }
+    }
+
+    pub(super) fn away(&mut self, holder: AbortOnDropHandle<()>) {
+        self.holder = Some(holder);
+    }
+
+    pub(super) fn home(&mut self, session: Option<Session>) {
+        self.session = session;
+        self.holder = None;
+    }
+
+    /// The run is dropped; the session is opened from its journal when the next run needs it.
+    pub(super) fn lost(&mut self) {
+        if let Some(holder) = &self.holder {
+            holder.abort();
+        }
+    }
+}
+
+impl Leave {
+    /// The session, from its journal if need be; never while another task may still write to it.
+    async fn fetch(self, site: &Site) -> Result<Session, String> {
+        if let Some(straggler) = self.straggler {
+            // It was aborted, so that is how it ends.
+            let _ = straggler.await;
+        }
+        match (self.session, self.path) {
+            (Some(session), _) => Ok(session),
+            (None, None) => Ok(Session::in_memory()),
+            (None, Some(path)) => {
+                let opened = site.on_disk(move || Session::open(&path)).await?;
+                opened.map(|session| session.with_durability(site.durability())).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+impl Conduct {
+    /// The whole run. Its last event is always told, also when it could not begin.
+    pub(super) async fn through(self, leave: Leave, texts: Vec<String>, tasks: Vec<TaskId>, inbox: Inbox) -> Conducted {
+        let session = match leave.fetch(&self.site).await {
+            Ok(session) => session,
+            Err(why) => return self.failed(None, why),
+        };
+        let (agent, session) = match self.prepare(session, texts).await {
+            Prepared::Ready(agent, session) => (*agent, *session),
+            Prepared::Failed(session, why) => return self.failed(session.map(|session| *session), why),
+        };
+        let events = self.events.clone();
+        let home = fly(Run { agent, session, inbox, events }).await;
+        self.relayed(tasks).await;
+        Conducted { session: home.session, heard: true, aborted: home.ending == Ending::Aborted, unheard: home.unheard }
+    }
+
+    /// Builds the agent from the files of this moment and writes down what was said. The session comes back either way,
+    /// unless a panic took it.
+    async fn prepare(&self, mut session: Session, texts: Vec<String>) -> Prepared {
+        let (site, control) = (self.site.clone(), self.control());
+        let prepared = self.site.on_disk(move || {
+            let written = assemble::main(&site, control).and_then(|agent| {
+                let mut say = |text| session.append(Record::user(text)).map_err(|error| error.to_string());
+                texts.into_iter().try_for_each(|text| say(text).map(drop)).map(|()| agent)
+            });
+            match written {
+                Ok(agent) => Prepared::Ready(Box::new(agent), Box::new(session)),
+                Err(why) => Prepared::Failed(Some(Box::new(session)), why),
+            }
+        });
+        prepared.await.unwrap_or_else(|panic| Prepared::Failed(None, format!("a fault inside the program: {panic}")))
+    }
+
+    fn control(&self) -> Control {
+        Control {
+            crew: Door::to(self.crew.clone(), self.site.clone()),
+            patron: self.patron.clone(),
+            depth: 0,
+            ration: self.ration.clone(),
+        }
+    }
+
+    async fn relayed(&self, tasks: Vec<TaskId>) {
+        if tasks.is_empty() {
+            return;
+        }
+        let root = self.site.config.workspace.tasks();
+        let mark = move || tasks.into_iter().try_for_each(|id| TaskDir::open(&root, id)?.mark_relayed());
+        // Without the mark the report is looked for in the journal at the next start, and found.
+        if let Ok(Err(error)) = self.site.on_disk(mark).await {
+            tracing::warn!(%error, "a report could not be marked as relayed");
+        }
+    }
+
+    fn failed(&self, session: Option<Session>, why: String) -> Conducted {
+        self.events.emit(&AgentEvent::RunStarted);
+        self.events.emit(&AgentEvent::Failed { why: why.clone() });
+        self.events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why } });
+        Conducted { session, heard: false, aborted: false, unheard: Vec::new() }
+    }
+}
