@@ -1,0 +1,93 @@
+//! The tool `dispatch`: work goes to the crew, the id comes back at once.
+
+use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Control;
+use crate::message::{RawArgs, ToolSpec};
+use crate::task::Brief;
+use crate::tool::args::Signature;
+use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
+
+/// Dispatches that one answer of a model may hold.
+const PER_TURN: u32 = 64;
+
+static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
+    Signature::of::<Args>("dispatch", include_str!("dispatch.md"), false).understanding(&[
+        ("prompt", "task"),
+        ("body", "task"),
+        ("description", "task"),
+    ])
+});
+
+/// The tool.
+pub(super) struct Dispatch {
+    control: Control,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Args {
+    /// The whole brief in Markdown: goal, context, constraints, how to check it.
+    task: String,
+    /// A few words for the list of tasks.
+    #[serde(default)]
+    title: Option<String>,
+    /// A role from agents/ that does it, for example `researcher`.
+    #[serde(default)]
+    agent: Option<String>,
+    /// Another model for it, as provider/model.
+    #[serde(default)]
+    model: Option<String>,
+    /// Files and folders of the workspace that it may change with the file tools.
+    #[serde(default)]
+    touches: Vec<String>,
+    /// Model calls it may make.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    max_turns: Option<u32>,
+}
+
+impl Dispatch {
+    pub(super) fn of(control: Control) -> Dispatch {
+        Dispatch { control }
+    }
+
+    async fn dispatch(&self, args: Args) -> Result<String, ToolError> {
+        if self.control.ration.used.fetch_add(1, Ordering::Relaxed) >= PER_TURN {
+            let text =
+                format!("{PER_TURN} tasks were dispatched in this turn, which is the most; dispatch the rest later");
+            return Err(ToolError::new(text));
+        }
+        let brief = Brief {
+            title: args.title.unwrap_or_default(),
+            body: args.task,
+            agent: args.agent.filter(|agent| !agent.is_empty()),
+            model: args.model.filter(|model| !model.is_empty()),
+            touches: args.touches,
+            max_turns: args.max_turns,
+            session: Some(self.control.patron.session.to_string()),
+            depth: self.control.depth + 1,
+        };
+        let dispatched = self.control.crew.dispatch(brief, self.control.patron.clone()).await;
+        let id = dispatched.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+        Ok(format!("{id} is dispatched; its files are in .tasks/{id}/. You will be told when it ends."))
+    }
+}
+
+impl Tool for Dispatch {
+    fn spec(&self) -> &ToolSpec {
+        SIGNATURE.spec()
+    }
+
+    fn call<'a>(&'a self, args: RawArgs, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let read = SIGNATURE.read::<Args>(&args)?;
+            let text = self.dispatch(read.args).await?;
+            Ok(ToolOutput::text(text).noting(&read.repairs))
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! The crew's door: what actors are asked by message becomes a plain async call with a plain error.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ractor::rpc::CallResult;
+use ractor::{ActorRef, RpcReplyPort};
+
+use crate::message::{NoteId, NoteKind};
+use crate::runtime::assemble;
+use crate::runtime::crew::CrewMsg;
+use crate::runtime::meter::since;
+use crate::runtime::roster::Patron;
+use crate::runtime::site::Site;
+use crate::runtime::{ControlError, TaskDetail, TaskRow};
+use crate::task::{self, Brief, Task, TaskDir, TaskError, TaskId, TaskReport, one_line};
+
+/// Longest title made from a brief, in characters.
+const TITLE: usize = 60;
+
+/// How long the crew may take to answer. Its handlers wait for nothing, so only a machine without air comes near this.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// The way to the crew.
+#[derive(Clone)]
+pub(in crate::runtime) struct Door {
+    crew: ActorRef<CrewMsg>,
+    site: Arc<Site>,
+}
+
+impl Door {
+    pub(in crate::runtime) fn to(crew: ActorRef<CrewMsg>, site: Arc<Site>) -> Door {
+        Door { crew, site }
+    }
+
+    pub(in crate::runtime) async fn dispatch(&self, mut brief: Brief, patron: Patron) -> Result<TaskId, ControlError> {
+        brief.title = title(&brief);
+        if let Some(outside) = brief.touches.iter().find(|path| !is_below(path)) {
+            return Err(ControlError::Outside(outside.clone()));
+        }
+        self.check(&brief).await?;
+        self.ask(|reply| CrewMsg::Dispatch(Box::new(brief), patron, reply)).await?
+    }
+
+    /// A role or a model that does not exist is refused here, where somebody can still name another.
+    async fn check(&self, brief: &Brief) -> Result<(), ControlError> {
+        if brief.agent.is_none() && brief.model.is_none() {
+            return Ok(());
+        }
+        let (site, brief) = (self.site.clone(), brief.clone());
+        let checked = self.site.on_disk(move || assemble::check(&site, &brief)).await;
+        checked.map_err(ControlError::Files)?.map_err(ControlError::Unfit)
+    }
+
+    pub(in crate::runtime) async fn note(
+        &self,
+        id: TaskId,
+        kind: NoteKind,
+        text: String,
+    ) -> Result<NoteId, ControlError> {
+        match self.ask(|reply| CrewMsg::Note(id, kind, text, reply)).await {
+            // The worker ended with the note on its way to it.
+            Err(ControlError::ShuttingDown) if !self.site.is_closing() => Err(ControlError::AlreadyEnded(id)),
+            answer => answer?,
+        }
+    }
+
+    pub(in crate::runtime) async fn abort(&self, id: TaskId) -> Result<(), ControlError> {
+        self.ask(|reply| CrewMsg::Abort(id, reply)).await?
+    }
+
+    /// All tasks: what is going on from the crew, what is over from the disk.
+    pub(in crate::runtime) async fn rows(&self) -> Result<Vec<TaskRow>, ControlError> {
+        let live = self.ask(CrewMsg::Live).await?;
+        let root = self.tasks();
+        self.site
+            .on_disk(move || {
+                let listing = task::list(&root).map_err(files)?;
+                for skipped in listing.skipped {
+                    tracing::debug!(error = %skipped, "a task is left out of the list");
+                }
+                let mut rows = live;
+                let known: std::collections::HashSet<TaskId> = rows.iter().map(|row| row.id).collect();
+                let over = listing.tasks.into_iter().filter(|task| !known.contains(&task.dir.id()));
+                rows.extend(over.map(|task| past(&task, task.dir.result().ok().flatten().as_ref())));
+                rows.sort_by_key(|row| row.id);
+                Ok(rows)
+            })
+            .await
+            .map_err(ControlError::Files)?
+    }
+
+    /// Everything about one task.
+    pub(in crate::runtime) async fn detail(&self, id: TaskId) -> Result<TaskDetail, ControlError> {
+        let live = self.ask(CrewMsg::Live).await?.into_iter().find(|row| row.id == id);
+        let root = self.tasks();
+        self.site
+            .on_disk(move || {
+                let dir = TaskDir::open(&root, id).map_err(|_| ControlError::NoSuchTask(id))?;
+                let task = dir.task().map_err(files)?;
+                let result = dir.result().map_err(files)?;
+                let row = live.unwrap_or_else(|| past(&task, result.as_ref()));
+                let progress = dir.progress_text();
+                Ok(TaskDetail { row, brief: task.brief, progress, result, dir: dir.path().to_owned() })
+            })
+            .await
+            .map_err(ControlError::Files)?
+    }
+
+    fn tasks(&self) -> PathBuf {
+        self.site.config.workspace.tasks()
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        message: impl FnOnce(RpcReplyPort<T>) -> CrewMsg,
+    ) -> Result<T, ControlError> {
+        match self.crew.call(message, Some(ANSWER)).await {
+            Ok(CallResult::Success(answer)) => Ok(answer),
+            Ok(CallResult::Timeout) => Err(ControlError::NoAnswer(ANSWER.as_secs())),
+            Ok(CallResult::SenderError) | Err(_) => Err(ControlError::ShuttingDown),
+        }
+    }
+}
+
+/// The row of a task without a worker.
+fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
+    let started = result.and_then(|report| report.started);
+    TaskRow {
+        id: task.dir.id(),
+        title: task.brief.title.clone(),
+        status: result.map_or(task.status, |report| report.status),
+        turn: result.map_or(0, |report| report.turns),
+        doing: String::new(),
+        started,
+        took: result.map_or_else(|| started.map_or(Duration::ZERO, since), |report| report.took),
+        usage: result.map(|report| report.usage).unwrap_or_default(),
+        place_in_queue: None,
+        agent: task.brief.agent.clone(),
+    }
+}
+
+/// A path that leads nowhere but down. Whether links on the way lead out is the path policy's business.
+fn is_below(path: &str) -> bool {
+    let parts = || Path::new(path).components();
+    !path.is_empty() && parts().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// The given title as one line, or the first line of the body that says something.
+fn title(brief: &Brief) -> String {
+    let given = one_line(&brief.title, TITLE * 2);
+    if !given.is_empty() {
+        return given;
+    }
+    let words = brief.body.lines().map(|line| line.trim_matches(|c: char| "#-*`> \t".contains(c)));
+    let first = words.into_iter().find(|line| !line.is_empty()).unwrap_or("untitled");
+    one_line(first, TITLE)
+}
+
+fn files(error: TaskError) -> ControlError {
+    ControlError::Files(error.to_string())
+}

@@ -1,0 +1,55 @@
+//! The tool `steer`: words for a worker.
+
+use std::sync::LazyLock;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Door, task_id};
+use crate::message::{NoteKind, RawArgs, ToolSpec};
+use crate::tool::args::Signature;
+use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
+
+static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
+    Signature::of::<Args>("steer", include_str!("steer.md"), false).understanding(&[
+        ("task", "id"),
+        ("task_id", "id"),
+        ("text", "message"),
+    ])
+});
+
+/// The tool.
+pub(super) struct Steer {
+    crew: Door,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Args {
+    /// The task, as in `t_001`.
+    id: String,
+    /// What the worker is to know or to do differently.
+    message: String,
+}
+
+impl Steer {
+    pub(super) fn of(crew: Door) -> Steer {
+        Steer { crew }
+    }
+}
+
+impl Tool for Steer {
+    fn spec(&self) -> &ToolSpec {
+        SIGNATURE.spec()
+    }
+
+    fn call<'a>(&'a self, args: RawArgs, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let read = SIGNATURE.read::<Args>(&args)?;
+            let id = task_id(&read.args.id)?;
+            let noted = self.crew.note(id, NoteKind::Steer, read.args.message).await;
+            let note = noted.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+            Ok(ToolOutput::text(format!("queued {note} for {id}")).noting(&read.repairs))
+        })
+    }
+}
