@@ -1,1 +1,28 @@
 //! The running program as front ends and library users see it: sessions, runs, tasks, and the feed of what happens.
+//!
+//! [`Runtime`] is a handle; behind it are a main agent per open session, one crew, and a worker per running task, each
+//! an actor that only takes messages. Runs are plain futures on tasks of their own. No model, tool or run is ever waited
+//! for inside an actor, so a note or an abort is heard at once whatever the run is doing.
+
+mod assemble;
+mod busy;
+mod conduct;
+mod control;
+mod crew;
+mod feed;
+mod handle;
+mod job;
+mod launch;
+mod main_agent;
+mod meter;
+mod records;
+mod recover;
+mod report;
+mod roster;
+mod site;
+mod view;
+mod worker;
+
+pub use feed::{Envelope, News, Source};
+pub use handle::Runtime;
+pub use view::{ControlError, Open, OpenError, RunId, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow};

@@ -1,0 +1,111 @@
+//! Builds the agent of one run from the files of this moment: prompt, model, tools with their rights, limits. What the
+//! main agent sees and a worker does not (S3-57) is decided in `prompt`; what each may write, here (C-3, S3-58).
+
+use std::sync::Arc;
+
+use super::control::{self, Control};
+use super::site::Site;
+use crate::agent::{Agent, Limits};
+use crate::model::{Model, ModelId};
+use crate::prompt::{self, Sources};
+use crate::role::{Role, Roles};
+use crate::skill::Skills;
+use crate::task::{Brief, Task};
+use crate::tool::{Tool, Toolbox};
+
+/// The main agent of a session.
+pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
+    let config = &site.config;
+    let workspace = &config.workspace;
+    let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
+    let artifacts = workspace.artifacts(control.patron.session.as_str());
+    let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
+    let tools = skills.tool().into_iter().chain(control::tools(control));
+    Ok(Agent {
+        model: model(site, &config.choice.id)?,
+        tools: toolbox(site, tools, |_| true)?,
+        system: prompt::main(&sources).text,
+        limits: config.main.clone(),
+        artifacts,
+    })
+}
+
+/// The worker of a task. It writes in its own directory and in what the brief touches, and dispatches only if the depth
+/// allows.
+pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent, String> {
+    let config = &site.config;
+    let workspace = &config.workspace;
+    let roles = Roles::discover(workspace);
+    let role = role(&roles, &task.brief)?;
+    let mut skills = Skills::discover(workspace);
+    if let Some(names) = role.and_then(|role| role.skills.as_ref()) {
+        skills = skills.only(names);
+    }
+    let id = model_id(site, &task.brief, role)?;
+    // The brief is the first message of the conversation; a role that has a place for it gets it there too.
+    let is_placed = role.is_some_and(|role| role.body.contains("{{task}}"));
+    let text = if is_placed { task.brief.body.as_str() } else { "" };
+    let place = prompt::Task { dir: task.dir.path(), text };
+    let sources = Sources { workspace, skills: &skills, roles: &roles, role, task: Some(place) };
+    let may_dispatch = control.depth < config.crew.depth;
+    let control = may_dispatch.then(|| control::tools(control)).into_iter().flatten();
+    let tools = skills.tool().into_iter().chain(control);
+    Ok(Agent {
+        model: model(site, &id)?,
+        tools: toolbox(site, tools, |name| role.is_none_or(|role| role.allows(name)))?,
+        system: prompt::worker(&sources).text,
+        limits: limits(site, &task.brief, role, &id),
+        artifacts: task.dir.artifacts(),
+    })
+}
+
+/// Whether the role and the model of a brief exist.
+pub(super) fn check(site: &Site, brief: &Brief) -> Result<(), String> {
+    let roles = Roles::discover(&site.config.workspace);
+    let id = model_id(site, brief, role(&roles, brief)?)?;
+    model(site, &id).map(|_| ())
+}
+
+fn role<'a>(roles: &'a Roles, brief: &Brief) -> Result<Option<&'a Role>, String> {
+    let Some(name) = &brief.agent else { return Ok(None) };
+    let known = || roles.list().iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ");
+    roles.find(name).map(Some).ok_or_else(|| format!("there is no agent {name}; there are: {}", known()))
+}
+
+/// The brief's word goes before the role's, and that before the configuration's.
+fn model_id(site: &Site, brief: &Brief, role: Option<&Role>) -> Result<ModelId, String> {
+    let named = brief.model.as_deref().or_else(|| role.and_then(|role| role.model.as_deref()));
+    named.map_or_else(|| Ok(site.config.choice.id.clone()), |named| site.config.models.read(named).map_err(text))
+}
+
+fn model(site: &Site, id: &ModelId) -> Result<Arc<dyn Model>, String> {
+    site.config.models.get(id).map_err(text)
+}
+
+fn limits(site: &Site, brief: &Brief, role: Option<&Role>, id: &ModelId) -> Limits {
+    let configured = &site.config.worker;
+    let turns = brief.max_turns.or_else(|| role.and_then(|role| role.max_turns)).or(configured.max_turns);
+    let mut limits = Limits { max_turns: turns, ..configured.clone() };
+    if *id != site.config.choice.id {
+        limits.context_window = site.config.models.window(id);
+        limits.max_tokens = limits.max_tokens.min(limits.context_window / 2);
+    }
+    limits
+}
+
+/// Tools that the configuration and the role allow, and those that the library's user brought.
+fn toolbox(
+    site: &Site,
+    tools: impl Iterator<Item = Arc<dyn Tool>>,
+    allows: impl Fn(&str) -> bool,
+) -> Result<Toolbox, String> {
+    let enabled =
+        |name: &str| site.config.tools.as_ref().is_none_or(|names| names.iter().any(|enabled| enabled == name));
+    let tools = tools.filter(|tool| enabled(&tool.spec().name));
+    let all = tools.chain(site.extra_tools.iter().cloned()).filter(|tool| allows(&tool.spec().name));
+    Toolbox::new(all.collect()).map_err(text)
+}
+
+fn text(error: impl std::error::Error) -> String {
+    error.to_string()
+}

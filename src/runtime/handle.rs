@@ -1,0 +1,333 @@
+//! [`Runtime`]: every call is a message to an actor and its answer, or a look at the disk.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ractor::rpc::CallResult;
+use ractor::{Actor, ActorRef, RpcReplyPort};
+use tokio::sync::broadcast;
+
+use super::conduct::Conversation;
+use super::control::Door;
+use super::crew::{Crew, CrewMsg, Founding};
+use super::feed::{Envelope, News, Source};
+use super::main_agent::{MainAgent, MainMsg, Opening};
+use super::recover::recover;
+use super::roster::Patron;
+use super::site::Site;
+use super::{
+    ControlError, Open, OpenError, RunId, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow, report,
+};
+use crate::config::Config;
+use crate::message::{Message, NoteId, NoteKind};
+use crate::session::{Durability, Session, SessionId, Store};
+use crate::task::{Brief, TaskId, TaskReport};
+use crate::tool::Tool;
+use crate::workspace::Lock;
+
+/// How long a shutdown waits for runs to end by themselves.
+const FAREWELL: Duration = Duration::from_millis(1_500);
+
+/// How long a main agent may take to answer. Its handlers wait for nothing.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// The running program. Cheap to clone; when the last clone is gone, everything it started ends.
+///
+/// Must live inside a tokio runtime. One process per workspace: it holds the workspace's lock.
+#[derive(Clone)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    site: Arc<Site>,
+    crew: ActorRef<CrewMsg>,
+    door: Door,
+    mains: Mutex<HashMap<SessionId, ActorRef<MainMsg>>>,
+    /// Closed when the program started; told once somebody listens.
+    interrupted: Mutex<Vec<TaskReport>>,
+    /// One conversation is opened at a time, so that none is opened twice.
+    opening: tokio::sync::Mutex<()>,
+    lock: Mutex<Option<Lock>>,
+}
+
+impl Runtime {
+    /// Takes the workspace, settles what an earlier program left open, and waits for orders. Asks no model anything.
+    ///
+    /// # Errors
+    /// [`StartError::Workspace`] names the process that has the workspace already.
+    pub async fn start(config: Config) -> Result<Runtime, StartError> {
+        Runtime::start_with(config, Vec::new()).await
+    }
+
+    /// Starts with further tools, which main agents and workers get besides their own.
+    ///
+    /// # Errors
+    /// As [`Runtime::start`].
+    pub async fn start_with(config: Config, tools: Vec<Arc<dyn Tool>>) -> Result<Runtime, StartError> {
+        let lock = config.workspace.lock()?;
+        let found = recover(&config.workspace)?;
+        let site = Arc::new(Site::new(config, tools));
+        for (session, report) in found.unheard {
+            site.keep(&session, report);
+        }
+        let founding = Founding { site: site.clone(), last: found.last };
+        let crew = Actor::spawn(None, Crew, founding).await.map_err(|error| StartError::Actors(error.to_string()))?.0;
+        let door = Door::to(crew.clone(), site.clone());
+        let inner = Inner {
+            site,
+            crew,
+            door,
+            mains: Mutex::default(),
+            interrupted: Mutex::new(found.interrupted),
+            opening: tokio::sync::Mutex::default(),
+            lock: Mutex::new(Some(lock)),
+        };
+        Ok(Runtime { inner: Arc::new(inner) })
+    }
+
+    /// Opens a conversation; one that is open already is only found again.
+    ///
+    /// Reports of tasks that ended after its last program did are told to its main agent with the next line.
+    ///
+    /// # Errors
+    /// [`OpenError::Session`] names the file, or the id that fits none or several.
+    pub async fn open(&self, which: Open) -> Result<SessionId, OpenError> {
+        if self.inner.site.is_closing() {
+            return Err(OpenError::ShuttingDown);
+        }
+        let _one = self.inner.opening.lock().await;
+        let site = &self.inner.site;
+        let sessions = site.config.workspace.sessions();
+        let opened: HashMap<_, _> = self.inner.mains().clone();
+        let durability = site.durability();
+        let found = site.on_disk(move || find(sessions, which, durability, |id| opened.contains_key(id))).await;
+        let session = match found.map_err(OpenError::Actors)?? {
+            Found::Open(id) => return Ok(id),
+            Found::Session(session) => *session,
+        };
+        let id = session.id().clone();
+        let kept = site.take_kept(&id);
+        let unheard: Vec<TaskReport> = kept.into_iter().filter(|report| !is_told(&session, report)).collect();
+        let opening = Opening {
+            site: site.clone(),
+            crew: self.inner.crew.clone(),
+            first_note: session.next_note(),
+            conversation: Conversation::new(session),
+        };
+        let spawned = Actor::spawn_linked(None, MainAgent, opening, self.inner.crew.get_cell()).await;
+        let main = spawned.map_err(|error| OpenError::Actors(error.to_string()))?.0;
+        for report in unheard {
+            // It has just been started.
+            let _ = main.cast(MainMsg::Recall(Box::new(report)));
+        }
+        self.inner.mains().insert(id.clone(), main);
+        self.inner.tell_interrupted();
+        Ok(id)
+    }
+
+    /// A line from a person. Answers at once; the run starts when those before it have ended.
+    ///
+    /// # Errors
+    /// [`SessionGone`] when the session is not open, too many lines wait, or the program is shutting down.
+    pub async fn say(&self, session: &SessionId, text: String) -> Result<RunId, SessionGone> {
+        self.ask(session, |reply| MainMsg::Say(text, reply)).await?
+    }
+
+    /// Words for the current run, heard after its running tools; a line of their own when nothing runs.
+    ///
+    /// # Errors
+    /// As [`Runtime::say`].
+    pub async fn steer_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
+        self.ask(session, |reply| MainMsg::Note(NoteKind::Steer, text, reply)).await?
+    }
+
+    /// Words for the current run, heard when it would end by itself; a line of their own when nothing runs.
+    ///
+    /// # Errors
+    /// As [`Runtime::say`].
+    pub async fn follow_up_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
+        self.ask(session, |reply| MainMsg::Note(NoteKind::FollowUp, text, reply)).await?
+    }
+
+    /// Ends the current run; lines that wait are kept, workers go on. Answers whether there was a run.
+    ///
+    /// # Errors
+    /// [`SessionGone::NotOpen`].
+    pub async fn abort_main(&self, session: &SessionId) -> Result<bool, SessionGone> {
+        self.ask(session, MainMsg::Abort).await
+    }
+
+    /// How a main agent is doing.
+    ///
+    /// # Errors
+    /// [`SessionGone::NotOpen`].
+    pub async fn status(&self, session: &SessionId) -> Result<Status, SessionGone> {
+        self.ask(session, MainMsg::Status).await
+    }
+
+    /// The conversation; during a run, as it was when that began.
+    ///
+    /// # Errors
+    /// [`SessionGone::NotOpen`].
+    pub async fn transcript(&self, session: &SessionId) -> Result<Vec<Arc<Message>>, SessionGone> {
+        self.ask(session, MainMsg::Transcript).await
+    }
+
+    /// Hands work to a worker, or queues it; the session's main agent is told when it ends.
+    ///
+    /// # Errors
+    /// [`ControlError`] says what stands in the way.
+    pub async fn dispatch(&self, session: &SessionId, brief: Brief) -> Result<TaskId, ControlError> {
+        let main = self.inner.mains().get(session).cloned();
+        let main = main.ok_or_else(|| ControlError::NotOpen(session.clone()))?;
+        let brief = Brief { session: Some(session.to_string()), depth: 1, ..brief };
+        let patron = Patron { main, session: session.clone() };
+        self.inner.door.dispatch(brief, patron).await
+    }
+
+    /// Words for a worker, heard after its running tools; one that waits hears them when it starts.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`], [`ControlError::NotesFull`].
+    pub async fn steer(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
+        self.inner.door.note(task, NoteKind::Steer, text).await
+    }
+
+    /// Words for a worker, heard when it would end by itself.
+    ///
+    /// # Errors
+    /// As [`Runtime::steer`].
+    pub async fn follow_up(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
+        self.inner.door.note(task, NoteKind::FollowUp, text).await
+    }
+
+    /// Ends a task, running or waiting. Answers when the order is given; the feed tells when it is over.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`].
+    pub async fn abort(&self, task: TaskId) -> Result<(), ControlError> {
+        self.inner.door.abort(task).await
+    }
+
+    /// All tasks of the workspace, by number; those whose files a hand has broken are left out.
+    pub async fn tasks(&self) -> Vec<TaskRow> {
+        self.inner.door.rows().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the tasks cannot be listed");
+            Vec::new()
+        })
+    }
+
+    /// Everything about one task.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`]; [`ControlError::Files`] names the file, line and column that cannot be read.
+    pub async fn task(&self, task: TaskId) -> Result<TaskDetail, ControlError> {
+        self.inner.door.detail(task).await
+    }
+
+    /// Everything that happens from now on.
+    pub fn feed(&self) -> broadcast::Receiver<Envelope> {
+        self.inner.site.feed.subscribe()
+    }
+
+    /// What the program runs with.
+    pub fn config(&self) -> &Config {
+        &self.inner.site.config
+    }
+
+    /// Waits until nothing is left to do: no line or run, no task running or waiting, every report relayed.
+    pub async fn idle(&self) {
+        self.inner.site.busy.idle().await;
+    }
+
+    /// Ends everything within two seconds: runs are aborted, tasks recorded as interrupted, the workspace is freed.
+    pub async fn shutdown(&self) {
+        self.inner.site.close();
+        let mains: Vec<_> = self.inner.mains().drain().map(|(_, main)| main).collect();
+        for main in &mains {
+            // One that is gone needs no farewell.
+            let _ = main.cast(MainMsg::Close);
+        }
+        let _ = self.inner.crew.cast(CrewMsg::Close);
+        if !self.inner.site.busy.idle_within(FAREWELL).await {
+            tracing::warn!("some runs did not end in time; they are dropped");
+        }
+        let _ = self.inner.crew.kill_and_wait(Some(Duration::from_millis(300))).await;
+        self.inner.site.records.flush();
+        drop(self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        session: &SessionId,
+        message: impl FnOnce(RpcReplyPort<T>) -> MainMsg,
+    ) -> Result<T, SessionGone> {
+        let gone = || {
+            if self.inner.site.is_closing() { SessionGone::ShuttingDown } else { SessionGone::NotOpen(session.clone()) }
+        };
+        let main = self.inner.mains().get(session).cloned().ok_or_else(gone)?;
+        match main.call(message, Some(ANSWER)).await {
+            Ok(CallResult::Success(answer)) => Ok(answer),
+            Ok(CallResult::Timeout | CallResult::SenderError) | Err(_) => {
+                // It died; the session can be opened again from its journal.
+                self.inner.mains().remove(session);
+                Err(gone())
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn mains(&self) -> MutexGuard<'_, HashMap<SessionId, ActorRef<MainMsg>>> {
+        self.mains.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_interrupted(&self) {
+        let reports = std::mem::take(&mut *self.interrupted.lock().unwrap_or_else(PoisonError::into_inner));
+        for report in reports {
+            self.site.feed.tell(Source::Task(report.id), News::TaskEnded(report));
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Main agents and workers are linked to it and end with it, and their runs with them.
+        self.crew.kill();
+    }
+}
+
+enum Found {
+    Open(SessionId),
+    Session(Box<Session>),
+}
+
+fn find(
+    sessions: PathBuf,
+    which: Open,
+    durability: Durability,
+    is_open: impl Fn(&SessionId) -> bool,
+) -> Result<Found, OpenError> {
+    let store = Store::new(sessions);
+    let known = match which {
+        Open::Ephemeral => return Ok(Found::Session(Box::new(Session::in_memory()))),
+        Open::New => None,
+        Open::Latest => store.latest()?,
+        Open::Named(prefix) => Some(store.find(&prefix)?),
+    };
+    let id = known.as_deref().map(SessionId::of);
+    match (known, id.filter(is_open)) {
+        (_, Some(id)) => Ok(Found::Open(id)),
+        (Some(path), None) => Ok(Found::Session(Box::new(Session::open(&path)?.with_durability(durability)))),
+        (None, None) => Ok(Found::Session(Box::new(store.create()?.with_durability(durability)))),
+    }
+}
+
+/// The mark that a report was relayed can be lost in a crash; the conversation itself knows.
+fn is_told(session: &Session, report: &TaskReport) -> bool {
+    let first = report::heading(report);
+    session.context().iter().any(|message| message.text().starts_with(&first))
+}
