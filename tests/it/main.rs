@@ -8,6 +8,7 @@ mod parity;
 mod pilot;
 mod policy;
 mod repl;
+mod runtime;
 mod sandbox;
 mod scripted;
 mod server;
