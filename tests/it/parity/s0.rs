@@ -11,7 +11,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S0-06", "parity::wire::s0_06_a_provider_is_a_key_an_address_a_model_and_a_limit"),
     later("S0-07", "its room, which is being built"),
     later("S0-08", "its room, which is being built"),
-    later("S0-09", "its room, which is being built"),
+    tested("S0-09", "config::an_address_goes_only_to_the_provider_it_was_written_for"),
     later("S0-10", "its room, which is being built"),
     later("S0-11", "its room, which is being built"),
     tested("S0-12", "parity::words::s0_12_usage_tells_all_tokens_of_several_calls"),

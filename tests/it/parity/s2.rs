@@ -85,5 +85,5 @@ pub const PROMISES: &[Promise] = &[
     later("S2-80", "the web server and its page"),
     later("S2-81", "the web server and its page"),
     tested("S2-82", "policy::f01_f02_f03_no_path_leads_out_of_the_workspace"),
-    later("S2-83", "its room, which is being built"),
+    tested("S2-83", "config::trust::the_env_file_of_a_trusted_workspace_gives_keys_below_those_of_the_environment"),
 ];

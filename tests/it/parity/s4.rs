@@ -36,7 +36,7 @@ pub const PROMISES: &[Promise] = &[
     later("S4-31", "the extra tools"),
     later("S4-32", "the extra tools"),
     later("S4-33", "the extra tools"),
-    later("S4-34", "its room, which is being built"),
+    tested("S4-34", "config::trust::the_env_file_of_a_trusted_workspace_gives_keys_below_those_of_the_environment"),
     later("S4-35", "its room, which is being built"),
     later("S4-36", "its room, which is being built"),
     later("S4-37", "the tool command"),
