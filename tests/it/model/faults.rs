@@ -217,6 +217,33 @@ async fn a_huge_error_body_is_not_read_to_its_end() {
     assert!(error.message.len() < 2200 && begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
+/// A27.
+#[tokio::test]
+async fn a_reply_without_an_end_is_cut_off() {
+    let piece = json!({"choices": [{"delta": {"content": "x".repeat(15 << 20)}}]});
+    let piece = format!("data: {piece}\n\n");
+    let (error, requests) =
+        fault(BOTH[1], (0..5).fold(Response::stream(), |stream, _| stream.send(&piece)).stall()).await;
+    assert_eq!((error.message.as_str(), requests), ("127.0.0.1 answered without an end and was cut off", 1));
+}
+
+/// A28.
+#[tokio::test]
+async fn many_small_pieces_are_one_text() {
+    for id in BOTH {
+        let said = says().text("ab");
+        let whole = if id == BOTH[0] { said.anthropic() } else { said.openai() };
+        let (head, rest) = whole.split_once("\"a\"").unwrap();
+        let start = head.rfind("\n\n").unwrap() + 2;
+        let piece = format!("{}\"a\"{}\n\n", &head[start..], rest.split_once("\n\n").unwrap().0);
+        let body = format!("{}{}{}", &head[..start], piece.repeat(20_000), rest.split_once("\n\n").unwrap().1);
+        let server = Server::list([Response::stream().send(body).fin()]);
+        let (reply, deltas) = ask(&server, id).await;
+        assert_eq!(reply.unwrap().message, Message::assistant("a".repeat(20_000) + "b"), "{id}");
+        assert_eq!(deltas.len(), 20_001, "{id}");
+    }
+}
+
 /// A15.
 #[tokio::test(start_paused = true)]
 async fn a_closed_port_is_tried_and_then_told() {
