@@ -192,16 +192,18 @@ async fn silence_has_a_deadline() {
 #[tokio::test]
 async fn a_ping_is_a_sign_of_life() {
     let ms = Duration::from_millis;
-    let times = Timeouts { connect: ms(500), header: ms(250), idle: ms(250), total: Duration::from_secs(5) };
+    let times = Timeouts { connect: ms(600), header: ms(600), idle: ms(600), total: Duration::from_secs(9) };
     let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
     let late = says().text("late");
-    for (id, (sign, late)) in BOTH.into_iter().zip([(ping, late.anthropic()), (": still here\n\n", late.openai())]) {
-        let slow = Response::stream().drip(sign.repeat(5), sign.len(), ms(80)).send(late).fin();
+    let plays = [(BOTH[0], ping, late.anthropic()), (BOTH[1], ": still here\n\n", late.openai())];
+    let plays = plays.map(|(id, sign, late)| async move {
+        let slow = Response::stream().drip(sign.repeat(5), sign.len(), ms(150)).send(late).fin();
         let server = Server::list([slow]);
         let model = models(&server, times).get(&id_of(id)).unwrap();
         let (reply, _) = Ask::new([Message::user("hi")]).send(&model).await;
         assert_eq!(reply.map(|reply| reply.message).map_err(|e| e.to_string()), Ok(Message::assistant("late")), "{id}");
-    }
+    });
+    futures_util::future::join_all(plays).await;
 }
 
 /// A43.
