@@ -14,5 +14,7 @@ mod scripted;
 mod server;
 mod task;
 mod terminal;
+mod tool;
+mod tools;
 mod trace;
 mod workspace;
