@@ -47,6 +47,7 @@ fn react(line: &str, tools: &[ToolSpec], speech: &mut Speech) {
         Intent::Report { id, how } => report(id, how, line, tools, speech),
         intent => match call(&intent) {
             Some((name, args)) if offers(tools, name) => speech.call(name, args),
+            Some(_) if tools.is_empty() => speech.say("The turns of this run are used up; please say that line again."),
             Some((name, _)) => speech.say(&format!("The tool {name} is not available to me here.")),
             None => speech.say(HONEST),
         },

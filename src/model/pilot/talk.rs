@@ -24,8 +24,14 @@ impl<'a> Talk<'a> {
             let call = calls.iter().find(|call| call.id == result.call)?;
             Some((*call, result))
         });
-        let lines = since.iter().map(|message| message.text()).filter(|text| !text.trim().is_empty());
+        let lines = since.iter().map(|message| message.text());
+        let lines = lines.filter(|text| !text.trim().is_empty() && !is_reminder(text));
         let spoken = messages.iter().filter(|message| message.role == Role::Assistant).count();
         Talk { answered: answered.collect(), lines: lines.collect(), spoken }
     }
+}
+
+/// The loop's own words to a model that has used up its turns; nothing in them is an order of a person.
+pub(super) fn is_reminder(text: &str) -> bool {
+    text.starts_with("All ") && text.contains(" turns of this run are used up")
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::account::{Account, Entry, Fate};
+use super::talk::is_reminder;
 use super::{Speech, runbook};
 use crate::message::{CallId, Message, Role, ToolSpec};
 
@@ -26,7 +27,7 @@ pub(super) fn reply(messages: &[Arc<Message>], tools: &[ToolSpec]) -> Speech {
             speech.call("shell", json!({ "command": step }));
         }
         Some(_) => {
-            work.stop = Some("I was given no shell for the rest");
+            work.stop = Some(if tools.is_empty() { "the turns are used up" } else { "no shell is on offer" });
             speech.say(&work.account().to_string());
         }
         None => speech.say(&work.account().to_string()),
@@ -72,7 +73,7 @@ impl Work {
             }
         }
         let text = message.text();
-        if text.trim().is_empty() {
+        if text.trim().is_empty() || is_reminder(&text) {
             return heard;
         }
         if self.opened {

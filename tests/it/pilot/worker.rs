@@ -170,11 +170,13 @@ async fn the_same_conversation_always_gives_the_same_reply() {
 
 #[tokio::test]
 async fn without_a_shell_the_rest_is_reported_as_not_run() {
-    let mut talk = worker("- [ ] one\n- [ ] two");
-    talk.reply().await;
-    talk.results(&[ran(0, "")]);
-    talk.tools.clear();
-    let text = talk.reply().await.text();
-    assert!(text.starts_with("Stopped after 1 of 2 steps: I was given no shell for the rest."), "{text}");
-    assert!(text.ends_with("Not run:\n- `two`"), "{text}");
+    for (tools, why) in [(&[][..], "the turns are used up"), (&["grep"], "no shell is on offer")] {
+        let mut talk = worker("- [ ] one\n- [ ] two");
+        talk.reply().await;
+        talk.results(&[ran(0, "")]);
+        talk.hears("All 1 turns of this run are used up, so no tool can be called any more. Sum up now.");
+        talk.tools = Talk::with(tools).tools;
+        let expected = format!("Stopped after 1 of 2 steps: {why}.\n\n1. `one`: exit 0, 1.5 s\n\nNot run:\n- `two`");
+        assert_eq!(talk.reply().await.text(), expected);
+    }
 }
