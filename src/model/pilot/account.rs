@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use serde_json::Value;
-
 use super::answer::fenced;
+use super::command::Outcome;
 use crate::message::ToolResult;
 
 /// Lines of a command's output that are shown, from its end.
@@ -22,20 +21,17 @@ pub(super) struct Entry {
 /// What became of a step.
 pub(super) enum Fate {
     /// It ran, and this is what the tool told.
-    Ran(Outcome),
+    Ran {
+        /// How it ended and how long it took, as said in the report.
+        end: String,
+        succeeded: bool,
+        /// The last lines of its output.
+        last: Vec<String>,
+    },
     /// A note said so.
     Skipped,
     /// Its result is not in the conversation.
     Unknown,
-}
-
-/// A command that was run or refused.
-pub(super) struct Outcome {
-    /// In a few words: `exit 0`, `timed out`.
-    pub(super) end: String,
-    pub(super) succeeded: bool,
-    took: Option<String>,
-    last: Vec<String>,
 }
 
 /// Everything there is to report.
@@ -49,23 +45,15 @@ pub(super) struct Account {
 
 impl Fate {
     pub(super) fn of(result: &ToolResult) -> Fate {
-        let detail = |name: &str| result.details.get(name).and_then(Value::as_i64);
-        let code = detail("exit_code");
-        let first = result.output.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given");
-        let end = match code {
-            Some(code) => format!("exit {code}"),
-            None if result.is_error => shorten(first),
-            None => "done".to_owned(),
-        };
-        let succeeded = !result.is_error && code.is_none_or(|code| code == 0);
-        let took = detail("took_ms").map(|took| format!("{:.1} s", took as f64 / 1_000.0));
-        let lines: Vec<&str> = result.output.trim_end().lines().collect();
+        let Outcome { end, succeeded, took, output } = Outcome::of(result);
+        let took = took.map(|took| format!(", {took}")).unwrap_or_default();
+        let lines: Vec<&str> = output.lines().collect();
         let last = lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| shorten(line)).collect();
-        Fate::Ran(Outcome { end, succeeded, took, last })
+        Fate::Ran { end: format!("{}{took}", shorten(&end)), succeeded, last }
     }
 
     pub(super) fn ends_the_run(&self) -> bool {
-        matches!(self, Fate::Ran(outcome) if !outcome.succeeded)
+        matches!(self, Fate::Ran { succeeded: false, .. })
     }
 }
 
@@ -73,7 +61,7 @@ impl Account {
     fn headline(&self) -> String {
         let total = self.entries.len() + self.left.len();
         let count = |wanted: fn(&Fate) -> bool| self.entries.iter().filter(|entry| wanted(&entry.fate)).count();
-        let succeeded = count(|fate| matches!(fate, Fate::Ran(outcome) if outcome.succeeded));
+        let succeeded = count(|fate| matches!(fate, Fate::Ran { succeeded: true, .. }));
         let failed = self.entries.iter().position(|entry| entry.fate.ends_the_run());
         match (failed, self.stop) {
             _ if total == 0 => {
@@ -117,14 +105,12 @@ impl fmt::Display for Entry {
         match &self.fate {
             Fate::Skipped => f.write_str("skipped, a note said so"),
             Fate::Unknown => f.write_str("started, but how it ended is not known"),
-            Fate::Ran(outcome) => {
-                let failed = if outcome.succeeded { "" } else { "failed, " };
-                let took = outcome.took.as_ref().map(|took| format!(", {took}")).unwrap_or_default();
-                write!(f, "{failed}{}{took}", outcome.end)?;
-                if outcome.last.is_empty() {
+            Fate::Ran { end, succeeded, last } => {
+                write!(f, "{}{end}", if *succeeded { "" } else { "failed, " })?;
+                if last.is_empty() {
                     return Ok(());
                 }
-                fenced(&outcome.last.join("\n")).lines().try_for_each(|line| write!(f, "\n   {line}"))
+                fenced(&last.join("\n")).lines().try_for_each(|line| write!(f, "\n   {line}"))
             }
         }
     }

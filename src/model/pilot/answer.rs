@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::command::Outcome;
 use crate::message::{ToolCall, ToolResult};
 
 /// Most lines of an output that are quoted.
@@ -15,27 +16,35 @@ pub(super) fn answer(call: &ToolCall, result: &ToolResult) -> String {
     let args: Map<String, Value> = serde_json::from_str(&call.args.0).unwrap_or_default();
     let arg = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default();
     let output = result.output.as_str();
+    if call.name == "shell" {
+        return ran(arg("command"), &Outcome::of(result));
+    }
     if result.is_error {
         return refusal(&call.name, arg(subject(&call.name)), output);
     }
     match call.name.as_str() {
-        "shell" => format!("`{}`:\n{}", first_line(arg("command")), quoted(output)),
-        "read_file" | "load" if arg("path").ends_with("/result.md") => relayed(output),
-        "read_file" | "load" => format!("{}:\n{}", arg("path"), quoted(output)),
+        "load" if arg("path").ends_with("/result.md") => relayed(output),
+        "read_file" | "list" => quoted(output),
         "grep" => format!("`{}`{}:\n{}", arg("pattern"), within(arg("path")), quoted(output)),
-        "list" => {
-            format!("{}:\n{}", Some(arg("path")).filter(|p| !p.is_empty()).unwrap_or("This folder"), quoted(output))
-        }
         "dispatch" => dispatched(arg("title"), output),
         "tasks" | "steer" | "abort" | "write_file" => plain(output),
         other => format!("{other}:\n{}", quoted(output)),
     }
 }
 
+fn ran(command: &str, outcome: &Outcome<'_>) -> String {
+    let command = first_line(command);
+    match (outcome.succeeded, outcome.output) {
+        (true, "") => format!("`{command}` wrote nothing."),
+        (true, output) => format!("`{command}`:\n{}", quoted(output)),
+        (false, "") => format!("`{command}` failed: {}", outcome.end),
+        (false, output) => format!("`{command}` failed: {}\n{}", outcome.end, quoted(output)),
+    }
+}
+
 /// The argument that says what a call is about.
 fn subject(tool: &str) -> &'static str {
     match tool {
-        "shell" => "command",
         "grep" => "pattern",
         "steer" | "abort" | "tasks" => "id",
         "dispatch" => "title",
@@ -69,17 +78,16 @@ fn plain(output: &str) -> String {
     if output.is_empty() { "Done.".to_owned() } else { output.to_owned() }
 }
 
-/// A worker's result, as it stands, below its own heading.
+/// The body of a worker's result.
 fn relayed(output: &str) -> String {
     let body = body(output);
     if body.is_empty() { "It left an empty result.".to_owned() } else { cut(body) }
 }
 
-/// A Markdown file without its frontmatter.
+/// A Markdown file as the tool `load` shows it, without the line that holds its frontmatter.
 fn body(text: &str) -> &str {
-    let text = text.trim();
-    let inside = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
-    inside.map_or(text, |(_, body)| body.trim())
+    let front = text.split_once('\n').filter(|(line, _)| line.starts_with('{') && line.ends_with('}'));
+    front.map_or(text, |(_, body)| body).trim()
 }
 
 fn within(path: &str) -> String {

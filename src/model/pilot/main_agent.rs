@@ -69,9 +69,9 @@ fn report(id: &str, how: &str, line: &str, tools: &[ToolSpec], speech: &mut Spee
     };
     let path = format!(".tasks/{id}/result.md");
     speech.say(&format!("{id}{titled} {word}."));
-    match ["load", "read_file"].into_iter().find(|name| offers(tools, name)) {
-        Some(name) => speech.call(name, json!({ "path": path })),
-        None => speech.say(&format!("Its result is in {path}.")),
+    match offers(tools, "load") {
+        true => speech.call("load", json!({ "path": path })),
+        false => speech.say(&format!("Its result is in {path}.")),
     }
 }
 

@@ -4,6 +4,7 @@
 mod account;
 mod answer;
 mod arithmetic;
+mod command;
 mod intent;
 mod main_agent;
 mod runbook;
@@ -15,7 +16,7 @@ use serde_json::Value;
 
 use self::talk::Talk;
 use super::scripted::pieces;
-use super::{Delta, Model, ModelError, ModelId, Reply, Request, Stop};
+use super::{Delta, Fault, Model, ModelError, ModelId, Reply, Request, Stop};
 use crate::message::{Block, CallId, Message, RawArgs, Role, ToolCall, Usage};
 
 /// Characters in a streamed piece.
@@ -35,6 +36,12 @@ impl Pilot {
     /// The pilot.
     pub fn new() -> Pilot {
         Pilot { id: ModelId { provider: "pilot".to_owned(), model: "pilot".to_owned() } }
+    }
+
+    /// Whoever makes room in a conversation leaves messages out instead.
+    fn cannot_sum_up(&self) -> ModelError {
+        let message = "no language model, so it cannot sum up a conversation".to_owned();
+        ModelError { fault: Fault::BadRequest, provider: self.id.provider.clone(), message, retry_after: None }
     }
 }
 
@@ -57,6 +64,9 @@ impl Model for Pilot {
         Box::pin(async move {
             let talk = Talk::of(request.messages);
             let spoken = talk.spoken;
+            if request.tools.is_empty() && talk.lines.iter().any(|line| line.starts_with("<transcript>")) {
+                return Err(self.cannot_sum_up());
+            }
             let speech = match worker::is_worker(request.messages) {
                 true => worker::reply(request.messages, request.tools),
                 false => main_agent::reply(&talk, request.tools),
@@ -78,6 +88,10 @@ struct Speech {
 }
 
 impl Speech {
+    fn of(paragraph: &str) -> Speech {
+        Speech { paragraphs: vec![paragraph.to_owned()], calls: Vec::new() }
+    }
+
     fn say(&mut self, paragraph: &str) {
         self.paragraphs.push(paragraph.to_owned());
     }

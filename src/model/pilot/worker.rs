@@ -13,6 +13,12 @@ use crate::message::{CallId, Message, Role, ToolSpec};
 
 /// What to say and call next.
 pub(super) fn reply(messages: &[Arc<Message>], tools: &[ToolSpec]) -> Speech {
+    if opening(messages).starts_with(SHORTENED) {
+        return Speech::of(
+            "Stopped: the conversation was shortened, and with it my record of the steps that ran. \
+             progress.md still has it. I run nothing twice.",
+        );
+    }
     let mut work = Work::default();
     let mut heard = Vec::new();
     for message in messages {
@@ -37,12 +43,23 @@ pub(super) fn reply(messages: &[Arc<Message>], tools: &[ToolSpec]) -> Speech {
 
 /// The conversation is a worker's: it opens with a task's number and title.
 pub(super) fn is_worker(messages: &[Arc<Message>]) -> bool {
-    let opening = messages.iter().find(|message| message.role == Role::User).map(|message| message.text());
-    let title = opening.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
-    title
-        .strip_prefix("Task t_")
-        .and_then(|rest| rest.split_once(": "))
-        .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    let opening = opening(messages);
+    // A shortened conversation quotes what opened it.
+    let shortened = opening.starts_with(SHORTENED).then(|| opening.lines().filter_map(|line| line.strip_prefix("- ")));
+    opening.lines().take(1).chain(shortened.into_iter().flatten()).any(is_title)
+}
+
+/// What the first message of a shortened conversation begins with.
+const SHORTENED: &str = "[Previous conversation summary]";
+
+fn opening(messages: &[Arc<Message>]) -> String {
+    messages.iter().find(|message| message.role == Role::User).map(|message| message.text()).unwrap_or_default()
+}
+
+/// `Task t_001: try`
+fn is_title(line: &str) -> bool {
+    let number = line.strip_prefix("Task t_").and_then(|rest| rest.split_once(": ")).map(|(number, _)| number);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A runbook on its way.

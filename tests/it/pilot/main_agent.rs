@@ -141,11 +141,11 @@ async fn every_line_that_help_shows_is_understood() {
 async fn results_become_a_sentence_and_the_result() {
     let table = [
         ("run ls", "a\nb", "`ls`:\n```\na\nb\n```"),
-        ("run true", "", "`true`:\n(no output)"),
+        ("run true", "(no output)", "`true` wrote nothing."),
         ("run cat x", "```\ncode\n```", "`cat x`:\n````\n```\ncode\n```\n````"),
-        ("read a.md", "hello", "a.md:\n```\nhello\n```"),
+        ("read a.md", "File: a.md (1 lines)\n1: hello\n", "```\nFile: a.md (1 lines)\n1: hello\n```"),
         ("grep x in src", "src/a:1:x", "`x` in src:\n```\nsrc/a:1:x\n```"),
-        ("list", "a/\nb", "This folder:\n```\na/\nb\n```"),
+        ("list", "./\n  a/\n  b\n", "```\n./\n  a/\n  b\n```"),
         ("write a.md: x", "wrote a.md (2 bytes)", "wrote a.md (2 bytes)"),
         ("steer t_001 stop", "queued #1 for t_001", "queued #1 for t_001"),
         (
@@ -175,6 +175,26 @@ async fn a_refused_call_is_told_with_its_reason() {
 }
 
 #[tokio::test]
+async fn a_command_that_fails_is_told_with_how_it_ended() {
+    let table = [
+        ("exit code 1", json!({"exit_code": 1, "took_ms": 3}), "`x` failed: exit 1"),
+        ("oh\nno\nexit code 2", json!({"exit_code": 2, "took_ms": 3}), "`x` failed: exit 2\n```\noh\nno\n```"),
+        (
+            "half\ntimed out after 5 s; the command was stopped",
+            json!({"exit_code": null, "took_ms": 5000}),
+            "`x` failed: timed out after 5 s; the command was stopped\n```\nhalf\n```",
+        ),
+    ];
+    for (output, details, answer) in table {
+        let mut talk = Talk::with(MAIN);
+        talk.hears("run x");
+        talk.reply().await;
+        talk.results(&[(output, details, false)]);
+        assert_eq!(talk.reply().await.text(), answer);
+    }
+}
+
+#[tokio::test]
 async fn a_long_output_is_cut_and_says_by_how_much() {
     let mut talk = Talk::with(MAIN);
     talk.hears("run seq 100");
@@ -201,7 +221,11 @@ async fn s3_35_a_report_makes_it_load_the_result_and_relay_it() {
         let reply = talk.reply().await;
         assert_eq!(reply.text(), format!("t_001 “count lines” {word}."));
         assert_eq!(calls(&reply), [("load".to_owned(), json!({"path": ".tasks/t_001/result.md"}))]);
-        talk.results(&[("---\nid: t_001\nstatus: done\n---\n\nDone: all 2 steps succeeded.\n", Value::Null, false)]);
+        talk.results(&[(
+            "{\"id\":\"t_001\",\"status\":\"done\"}\n\nDone: all 2 steps succeeded.\n",
+            Value::Null,
+            false,
+        )]);
         let reply = talk.reply().await;
         assert_eq!((reply.text(), calls(&reply)), ("Done: all 2 steps succeeded.".to_owned(), vec![]));
     }

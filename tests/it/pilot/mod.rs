@@ -76,6 +76,14 @@ impl Talk {
     }
 }
 
+#[tokio::test]
+async fn it_cannot_sum_up_a_conversation_and_says_so() {
+    let messages = [Arc::new(Message::user("<transcript>\nUser: run ls\n</transcript>\n\nWrite the memory."))];
+    let request = Request { system: "", messages: &messages, tools: &[], max_tokens: 9, cache_key: "k" };
+    let error = Pilot::new().reply(request, &mut |_| ()).await.unwrap_err();
+    assert_eq!(error.to_string(), "pilot: no language model, so it cannot sum up a conversation");
+}
+
 /// The calls of a message: name and arguments.
 fn calls(message: &Message) -> Vec<(String, Value)> {
     message.calls().map(|call| (call.name.clone(), serde_json::from_str(&call.args.0).unwrap())).collect()

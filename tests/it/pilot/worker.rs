@@ -20,7 +20,7 @@ fn step(command: &str) -> Vec<(String, Value)> {
 
 /// What the tool told of a command.
 fn ran(code: i64, output: &str) -> (&str, Value, bool) {
-    (output, json!({ "exit_code": code, "took_ms": 1_500 }), code != 0)
+    (output, json!({ "exit_code": code, "took_ms": 1_500 }), false)
 }
 
 /// Lets every step succeed and returns the commands with the report.
@@ -86,7 +86,7 @@ async fn a_failed_step_ends_the_run_and_the_rest_is_named() {
     talk.reply().await;
     talk.results(&[ran(0, "")]);
     talk.reply().await;
-    talk.results(&[ran(2, "one test failed")]);
+    talk.results(&[ran(2, "one test failed\nexit code 2")]);
     let reply = talk.reply().await;
     assert_eq!(calls(&reply), []);
     assert_eq!(
@@ -99,11 +99,22 @@ async fn a_failed_step_ends_the_run_and_the_rest_is_named() {
 
 #[tokio::test]
 async fn a_step_that_never_ran_to_its_end_says_why() {
-    let mut talk = worker("- [ ] sleep 300");
-    talk.reply().await;
-    talk.results(&[("timed out after 120 s; raise the limit", Value::Null, true)]);
-    let text = talk.reply().await.text();
-    assert!(text.starts_with("Failed at step 1 of 1.\n\n1. `sleep 300`: failed, timed out after 120 s;"), "{text}");
+    let cut_off = json!({ "exit_code": null, "took_ms": 120_004 });
+    let table = [
+        (
+            "half\ntimed out after 120 s; the command was stopped",
+            cut_off,
+            false,
+            "failed, timed out after 120 s; the command was stopped, 2 min 00 s\n   ```\n   half\n   ```",
+        ),
+        ("command is empty; say what to run", Value::Null, true, "failed, command is empty; say what to run"),
+    ];
+    for (output, details, is_error, end) in table {
+        let mut talk = worker("- [ ] sleep 300");
+        talk.reply().await;
+        talk.results(&[(output, details, is_error)]);
+        assert_eq!(talk.reply().await.text(), format!("Failed at step 1 of 1.\n\n1. `sleep 300`: {end}"));
+    }
 }
 
 #[tokio::test]
@@ -179,4 +190,15 @@ async fn without_a_shell_the_rest_is_reported_as_not_run() {
         let expected = format!("Stopped after 1 of 2 steps: {why}.\n\n1. `one`: exit 0, 1.5 s\n\nNot run:\n- `two`");
         assert_eq!(talk.reply().await.text(), expected);
     }
+}
+
+#[tokio::test]
+async fn after_a_shortening_no_step_is_run_again() {
+    let mut talk = Talk::with(WORKER);
+    talk.hears(
+        "[Previous conversation summary]\nx\n\n[What people said, word for word]\n- Task t_001: try\n  - [ ] one",
+    );
+    let reply = talk.reply().await;
+    assert_eq!(calls(&reply), []);
+    assert!(reply.text().starts_with("Stopped: the conversation was shortened"), "{}", reply.text());
 }
