@@ -15,6 +15,8 @@ use super::{Model, ModelId};
 
 /// Context window, in tokens, of a model that nobody knows.
 const UNKNOWN_WINDOW: u64 = 128_000;
+/// For the pilot, which reads any conversation whole: shortening one would only take away what it knows.
+const NO_WINDOW: u64 = 100_000_000;
 /// Most output tokens of a model that nobody knows.
 const UNKNOWN_MAX_OUT: u64 = 8_192;
 
@@ -220,6 +222,9 @@ impl Models {
 
     /// Context window of a model in tokens; a careful guess for one that is not listed.
     pub fn window(&self, id: &ModelId) -> u64 {
+        if id.provider == "pilot" {
+            return NO_WINDOW;
+        }
         let listed = self.listed(id).map(|model| model.window);
         listed.or_else(|| Some(self.door(&id.provider).ok()?.provider.window)).unwrap_or(UNKNOWN_WINDOW)
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tillerman::message::{CallId, Message, Role, ToolCall, ToolResult, ToolSpec};
+use tillerman::model::catalog::Models;
 use tillerman::model::pilot::Pilot;
 use tillerman::model::{Delta, Model, Reply, Request, Stop};
 
@@ -82,6 +83,12 @@ async fn it_cannot_sum_up_a_conversation_and_says_so() {
     let request = Request { system: "", messages: &messages, tools: &[], max_tokens: 9, cache_key: "k" };
     let error = Pilot::new().reply(request, &mut |_| ()).await.unwrap_err();
     assert_eq!(error.to_string(), "pilot: no language model, so it cannot sum up a conversation");
+}
+
+#[test]
+fn its_conversations_are_never_shortened() {
+    let models = Models::from_env(&|_| None).unwrap();
+    assert_eq!(models.window(Pilot::new().id()), 100_000_000);
 }
 
 /// The calls of a message: name and arguments.
