@@ -20,6 +20,7 @@ use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
 use crate::message::{Message, Note};
+use crate::model::Fault;
 use crate::session::{Record, Session, SessionId};
 use crate::task::{TaskDir, TaskId};
 
@@ -59,6 +60,8 @@ pub(super) struct Conducted {
     pub(super) heard: bool,
     /// Somebody stopped it.
     pub(super) aborted: bool,
+    /// The kind of fault that ended it.
+    pub(super) fault: Option<Fault>,
     /// Notes that were acknowledged and came too late.
     pub(super) unheard: Vec<Note>,
 }
@@ -150,7 +153,8 @@ impl Conduct {
         let events = self.events.clone();
         let home = fly(Run { agent, session, inbox, events }).await;
         self.relayed(tasks).await;
-        Conducted { session: home.session, heard: true, aborted: home.ending == Ending::Aborted, unheard: home.unheard }
+        let aborted = home.ending == Ending::Aborted;
+        Conducted { session: home.session, heard: true, aborted, fault: home.fault, unheard: home.unheard }
     }
 
     /// Builds the agent from the files of this moment and writes down what was said. The session comes back either way,
@@ -195,6 +199,6 @@ impl Conduct {
         self.events.emit(&AgentEvent::RunStarted);
         self.events.emit(&AgentEvent::Failed { why: why.clone() });
         self.events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why } });
-        Conducted { session, heard: false, aborted: false, unheard: Vec::new() }
+        Conducted { session, heard: false, aborted: false, fault: None, unheard: Vec::new() }
     }
 }

@@ -57,7 +57,7 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
             events.emit(&AgentEvent::RunStarted);
             events.emit(&AgentEvent::Failed { why });
             events.emit(&AgentEvent::RunEnded { ending: ending.clone() });
-            Home { session: None, ending, unheard: Vec::new() }
+            Home { session: None, ending, fault: None, unheard: Vec::new() }
         }
     };
     let report = report(&job, home);

@@ -11,6 +11,7 @@ use crate::agent::inbox::Inbox;
 use crate::agent::{self, Agent, Outcome, RunError};
 use crate::event::{AgentEvent, Ending, Events};
 use crate::message::Note;
+use crate::model::Fault;
 use crate::session::Session;
 
 /// All that a run needs.
@@ -26,6 +27,8 @@ pub(super) struct Home {
     /// `None` after a panic: memory may be half changed, so the session must be opened again from its log.
     pub(super) session: Option<Session>,
     pub(super) ending: Ending,
+    /// The kind of fault that ended it, where a model or its window was at fault.
+    pub(super) fault: Option<Fault>,
     /// Notes that were acknowledged and came too late.
     pub(super) unheard: Vec<Note>,
 }
@@ -37,17 +40,17 @@ pub(super) async fn fly(run: Run) -> Home {
     // The future is large; on the heap it does not travel with every state around it.
     let flown = Box::pin(flight).await;
     session.notes_given(inbox.next_note());
-    let (session, ending) = match flown {
-        Ok(result) => (Some(session), ending(result)),
+    let (session, fault, ending) = match flown {
+        Ok(result) => (Some(session), fault(&result), ending(result)),
         Err(panic) => {
             let why = format!("a fault inside the program: {}", panic_text(panic.as_ref()));
             tracing::error!(%why, "a run panicked");
             events.emit(&AgentEvent::Failed { why: why.clone() });
             events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why: why.clone() } });
-            (None, Ending::Failed { why })
+            (None, None, Ending::Failed { why })
         }
     };
-    Home { session, ending, unheard: inbox.take_unheard() }
+    Home { session, ending, fault, unheard: inbox.take_unheard() }
 }
 
 /// Starts work on its own task and calls `ended` with what it came to. Dropping the handle drops the work where it
@@ -63,6 +66,14 @@ pub(super) fn launch<T: Send + 'static>(
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no words given".to_owned())
+}
+
+fn fault(result: &Result<Outcome, RunError>) -> Option<Fault> {
+    match result {
+        Err(RunError::Model(error)) => Some(error.fault),
+        Err(RunError::NoRoom { .. }) => Some(Fault::Overflow),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn ending(result: Result<Outcome, RunError>) -> Ending {

@@ -18,7 +18,7 @@ use super::{RunId, SessionGone, Status, Steered, report};
 use crate::agent::inbox::{self, Tiller};
 use crate::event::{AgentEvent, Ending, Observer};
 use crate::message::{Message, NoteId, NoteKind, Usage};
-use crate::model::ModelId;
+use crate::model::{Fault, ModelId};
 use crate::task::TaskReport;
 
 /// Lines that may wait.
@@ -77,6 +77,7 @@ pub(super) struct State {
     usage: Usage,
     context: u64,
     model: ModelId,
+    fault: Option<Fault>,
 }
 
 struct Line {
@@ -115,6 +116,7 @@ impl Actor for MainAgent {
             usage: Usage::default(),
             context: 0,
             model,
+            fault: None,
         })
     }
 
@@ -258,6 +260,7 @@ impl State {
             // Not a word of it reached the journal: the reports wait for the next line.
             self.reports.splice(0..0, current.reports.into_iter().map(|(report, _)| (report, None)));
         }
+        self.fault = conducted.fault;
         self.conversation.home(conducted.session);
         for note in conducted.unheard {
             // After an abort a steer has nothing left to steer. A full queue has been said to whoever filled it.
@@ -286,6 +289,7 @@ impl State {
             usage,
             context: if reading.context > 0 { reading.context } else { self.context },
             model: self.model.clone(),
+            fault: self.fault,
         }
     }
 }

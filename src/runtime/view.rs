@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::message::{NoteId, Usage};
-use crate::model::ModelId;
+use crate::model::{Fault, ModelId};
 use crate::session::{SessionError, SessionId};
 use crate::task::{Brief, TaskError, TaskId, TaskReport, TaskStatus};
 use crate::workspace::WorkspaceError;
@@ -52,6 +52,8 @@ pub struct Status {
     pub context: u64,
     /// The model that answers.
     pub model: ModelId,
+    /// The kind of fault that ended the last run; `None` when none did, or none of a model's.
+    pub fault: Option<Fault>,
 }
 
 /// One line of the list of tasks.
