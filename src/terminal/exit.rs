@@ -1,6 +1,9 @@
 //! How the program ends, as a number that scripts can branch on. What leads to which is decided by the commands.
 
+use std::io;
 use std::process::ExitCode;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::model::Fault;
 
@@ -108,5 +111,35 @@ impl From<Fault> for Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit.code())
+    }
+}
+
+/// Signals that end the program, caught so that it can end in order.
+pub struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    /// From now on the signals are caught.
+    ///
+    /// # Errors
+    /// When the system refuses a handler.
+    pub fn catch() -> io::Result<Signals> {
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next one. Dropping the wait loses none.
+    pub async fn next(&mut self) -> Exit {
+        tokio::select! {
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
+            _ = self.hang_up.recv() => Exit::Terminated,
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod clean;
 pub mod exit;
+pub mod screen;
 pub mod story;
 pub mod wrap;
 

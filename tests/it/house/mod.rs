@@ -30,7 +30,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prompt", &["markdown", "role", "skill", "workspace"]),
     ("config", &["agent", "knowledge", "ledger", "markdown", "mcp", "model", "sandbox", "tool", "tools", "workspace"]),
     ("runtime", &["everything above"]),
-    ("terminal", &["message", "model", "task"]),
+    ("terminal", &["event", "message", "model", "runtime", "task"]),
     ("cli", &["everything above"]),
     ("repl", &["everything above", "not cli"]),
     ("server", &["everything above", "not cli", "not repl"]),

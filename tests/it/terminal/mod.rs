@@ -1,4 +1,5 @@
 //! What a terminal shows: harmless, fitting, in one line each.
 
+mod screen;
 mod story;
 mod text;
