@@ -1,5 +1,6 @@
 //! All integration tests in one binary, a file or folder per room.
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
+mod cli;
 mod config;
 mod house;
 mod markdown;
@@ -14,7 +15,5 @@ mod scripted;
 mod server;
 mod task;
 mod terminal;
-mod tool;
-mod tools;
 mod trace;
 mod workspace;

@@ -1,0 +1,170 @@
+//! What happens as lines of JSON: flat, versioned, texts only as they come. Pure: it writes nothing.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::event::AgentEvent;
+use crate::message::{Message, Note, NoteKind, ToolCall, Usage};
+use crate::runtime::{Envelope, News, Source};
+use crate::task::TaskReport;
+use crate::terminal::exit::Exit;
+
+/// The version that every line carries; it changes when a field changes its meaning or goes away.
+pub const VERSION: u32 = 1;
+
+/// Makes the lines of one session, numbered from 1.
+pub struct Lines {
+    session: String,
+    seq: u64,
+}
+
+/// How a session went, for its last line.
+pub struct End<'a> {
+    /// The code that the program ends with.
+    pub exit: Exit,
+    /// Tokens of the main agent and, where known, of its workers.
+    pub usage: Usage,
+    /// The last answer; `None` when there was none.
+    pub result: Option<&'a str>,
+    /// Tasks that were still at work and are interrupted now.
+    pub interrupted: Vec<String>,
+}
+
+impl Lines {
+    /// Lines for this session.
+    pub fn new(session: impl Into<String>) -> Lines {
+        Lines { session: session.into(), seq: 0 }
+    }
+
+    /// The first line.
+    pub fn start(&mut self, model: &str, why: &str, workspace: &str) -> String {
+        let fields = json!({
+            "model": model, "model_why": why, "workspace": workspace, "tillerman": env!("CARGO_PKG_VERSION"),
+        });
+        self.line(Timestamp::now(), "main", "session.start", fields)
+    }
+
+    /// The lines that a piece of news is worth, in order; most are worth one, some none.
+    pub fn news(&mut self, envelope: &Envelope) -> Vec<String> {
+        let agent = match &envelope.source {
+            Source::Main { .. } => "main".to_owned(),
+            Source::Task(task) => task.to_string(),
+        };
+        let facts = match &envelope.news {
+            News::Agent(event) => facts(event, agent != "main"),
+            News::TaskQueued { title, ahead } => {
+                vec![("worker.progress", json!({"state": "queued", "title": title, "ahead": ahead}))]
+            }
+            News::TaskStarted { title } => vec![("worker.start", json!({"title": title}))],
+            News::TaskEnded(report) => vec![("worker.end", ended(report))],
+        };
+        facts.into_iter().map(|(kind, fields)| self.line(envelope.at, &agent, kind, fields)).collect()
+    }
+
+    /// News that this reader was too slow for.
+    pub fn missed(&mut self, count: u64) -> String {
+        let message = format!("{count} events were missed; read faster, or see the session's file");
+        self.line(Timestamp::now(), "main", "error", json!({"message": message, "missed": count}))
+    }
+
+    /// A fault outside any run.
+    pub fn error(&mut self, message: &str) -> String {
+        self.line(Timestamp::now(), "main", "error", json!({"message": message}))
+    }
+
+    /// The last line.
+    pub fn end(&mut self, end: &End) -> String {
+        let fields = json!({
+            "exit_code": end.exit.code(), "exit": end.exit.name(), "usage": usage(&end.usage), "result": end.result,
+            "interrupted": end.interrupted,
+        });
+        self.line(Timestamp::now(), "main", "session.end", fields)
+    }
+
+    fn line(&mut self, at: Timestamp, agent: &str, kind: &str, fields: Value) -> String {
+        self.seq += 1;
+        let mut line = Map::new();
+        line.insert("v".into(), VERSION.into());
+        line.insert("seq".into(), self.seq.into());
+        line.insert("ts".into(), format!("{at:.3}").into());
+        line.insert("type".into(), kind.into());
+        line.insert("session".into(), self.session.as_str().into());
+        line.insert("agent".into(), agent.into());
+        if let Value::Object(fields) = fields {
+            line.extend(fields);
+        }
+        Value::Object(line).to_string()
+    }
+}
+
+type Facts = Vec<(&'static str, Value)>;
+
+fn facts(event: &AgentEvent, worker: bool) -> Facts {
+    match event {
+        AgentEvent::TurnStarted { turn } => vec![("turn.start", json!({"turn": turn}))],
+        AgentEvent::Text { text } => vec![("text.delta", json!({"text": text}))],
+        AgentEvent::Thinking { text } => vec![("reasoning.delta", json!({"text": text}))],
+        AgentEvent::Replied { message, usage: used, took } => {
+            let mut spent = usage(used);
+            spent["duration_ms"] = millis(*took);
+            vec![("message", replied(message)), ("usage", spent)]
+        }
+        AgentEvent::ToolStarted { call } => vec![("tool.start", started(call))],
+        AgentEvent::ToolProgress { call, chunk } => vec![("tool.output", json!({"call": call, "text": chunk}))],
+        AgentEvent::ToolFinished { result, took } => {
+            let fields = json!({
+                "call": result.call, "is_error": result.is_error, "output": result.output, "details": result.details,
+                "duration_ms": millis(*took),
+            });
+            vec![("tool.end", fields)]
+        }
+        AgentEvent::Noted { note } => vec![(if worker { "worker.steer" } else { "steer" }, noted(note))],
+        AgentEvent::Compacted { before, after } => vec![("compaction", json!({"before": before, "after": after}))],
+        AgentEvent::Retrying { attempt, wait, why } => {
+            vec![("retry", json!({"attempt": attempt, "wait_ms": millis(*wait), "message": why}))]
+        }
+        AgentEvent::Failed { why } => vec![("error", json!({"message": why}))],
+        AgentEvent::TurnEnded { turn } => vec![("turn.end", json!({"turn": turn}))],
+        // The session's first and last line and the worker's say these; a call is told when its arguments are known.
+        AgentEvent::RunStarted | AgentEvent::CallOpened { .. } | AgentEvent::RunEnded { .. } => vec![],
+    }
+}
+
+fn replied(message: &Message) -> Value {
+    let calls: Vec<Value> = message.calls().map(started).collect();
+    json!({"text": message.text(), "calls": calls})
+}
+
+/// A call; arguments that are JSON are given as such, others as the text that the model wrote.
+fn started(call: &ToolCall) -> Value {
+    let args = serde_json::from_str(&call.args.0).unwrap_or_else(|_| Value::String(call.args.0.clone()));
+    json!({"call": call.id, "name": call.name, "args": args})
+}
+
+fn noted(note: &Note) -> Value {
+    let kind = match note.kind {
+        NoteKind::Steer => "steer",
+        NoteKind::FollowUp => "follow_up",
+    };
+    json!({"note": note.id, "kind": kind, "text": note.text})
+}
+
+/// The fields of `worker.end`, and of a task that has ended elsewhere.
+pub(super) fn ended(report: &TaskReport) -> Value {
+    json!({
+        "title": report.title, "status": report.status, "answer": report.answer, "turns": report.turns,
+        "usage": usage(&report.usage), "duration_ms": millis(report.took), "dir": report.dir,
+    })
+}
+
+/// Tokens, with their sum.
+pub(super) fn usage(usage: &Usage) -> Value {
+    json!({
+        "input": usage.input, "output": usage.output, "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write, "reasoning": usage.reasoning, "total": usage.total_tokens(),
+    })
+}
+
+fn millis(span: std::time::Duration) -> Value {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX).into()
+}

@@ -1,0 +1,56 @@
+//! The command line as it is typed.
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use tillerman::args::{Args, Command, Tasks};
+use tillerman::terminal::exit::Exit;
+
+fn read(line: &[&str]) -> Result<Args, clap::Error> {
+    Args::try_parse_from(std::iter::once("tillerman").chain(line.iter().copied()))
+}
+
+#[test]
+fn common_options_stand_before_or_after_the_command() {
+    for line in [&["-w", "d", "-m", "a/b", "run", "hi"], &["run", "hi", "-w", "d", "-m", "a/b"]] {
+        let args = read(line).unwrap();
+        assert_eq!(args.common.workspace.as_deref(), Some(std::path::Path::new("d")));
+        assert_eq!(args.common.model.as_deref(), Some("a/b"));
+        assert_eq!(args.command, Some(Command::Run { prompt: vec!["hi".into()], json: false, wait: false }));
+    }
+}
+
+#[test]
+fn no_command_is_the_prompt_and_tasks_alone_is_the_list() {
+    assert_eq!(read(&[]).unwrap().command, None);
+    assert!(read(&["-c"]).unwrap().common.resume);
+    assert_eq!(read(&["tasks"]).unwrap().command, Some(Command::Tasks { command: None, json: false }));
+    let tail = Command::Tasks { command: Some(Tasks::Tail { id: "t_001".into() }), json: true };
+    assert_eq!(read(&["tasks", "tail", "t_001", "--json"]).unwrap().command, Some(tail));
+}
+
+#[test]
+fn words_without_quotes_are_one_prompt() {
+    let command = read(&["run", "--wait", "fix", "the", "tests", "-"]).unwrap().command;
+    let prompt = ["fix", "the", "tests", "-"].map(String::from).to_vec();
+    assert_eq!(command, Some(Command::Run { prompt, json: false, wait: true }));
+}
+
+#[test]
+fn a_slip_names_the_nearest_and_contradictions_are_refused() {
+    let slip = read(&["run", "--jsn", "x"]).unwrap_err();
+    assert_eq!(slip.kind(), ErrorKind::UnknownArgument);
+    assert!(slip.to_string().contains("--json"), "{slip}");
+    let slip = read(&["task"]).unwrap_err();
+    assert!(slip.to_string().contains("tasks"), "{slip}");
+    assert_eq!(read(&["-c", "--session", "x"]).unwrap_err().kind(), ErrorKind::ArgumentConflict);
+    assert_eq!(read(&["run"]).unwrap_err().kind(), ErrorKind::MissingRequiredArgument);
+}
+
+#[test]
+fn help_names_every_exit_code() {
+    let help = read(&["--help"]).unwrap_err().to_string();
+    for exit in Exit::ALL {
+        assert!(help.contains(&format!("{:<4} {}", exit.code(), exit.name())), "{exit:?}");
+    }
+    assert!(help.contains("TILLERMAN_HOME") && help.contains("Examples:"));
+}

@@ -1,0 +1,4 @@
+//! The commands: what they print, what they end with.
+
+mod args;
+mod json;
