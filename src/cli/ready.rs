@@ -1,0 +1,141 @@
+//! From a command line to a runtime with an open conversation, or a sentence and an exit code.
+
+use std::path::{Path, PathBuf};
+
+use super::log;
+use crate::args::Common;
+use crate::config::{self, Config, ConfigError, Flags};
+use crate::runtime::{Open, OpenError, Runtime, StartError};
+use crate::session::SessionId;
+use crate::terminal::exit::Exit;
+use crate::workspace::{Workspace, WorkspaceError, home_from};
+
+/// A runtime that can be talked to.
+pub struct Ready {
+    /// It.
+    pub runtime: Runtime,
+    /// The open conversation.
+    pub session: SessionId,
+    /// The conversation is not new.
+    pub resumed: bool,
+    /// The model's id.
+    pub model: String,
+    /// Why that one.
+    pub why: String,
+    /// The folder that is worked in.
+    pub root: PathBuf,
+    /// What the runtime owns of it.
+    pub state: PathBuf,
+    /// What a person should know before anything else.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct NotReady {
+    /// What the program ends with.
+    pub exit: Exit,
+    /// What happened and what to do.
+    pub why: String,
+}
+
+/// Opens the workspace and reads its settings.
+///
+/// # Errors
+/// [`NotReady`] names what is wrong and how to mend it.
+pub fn settings(common: &Common) -> Result<Config, NotReady> {
+    let flags = Flags { model: common.model.clone(), base_url: common.base_url.clone(), trust: common.trust };
+    Ok(config::load(workspace(common)?, &flags, &|name| std::env::var(name).ok())?)
+}
+
+/// Opens the workspace.
+///
+/// # Errors
+/// [`NotReady`] when a folder is missing or cannot be written.
+pub fn workspace(common: &Common) -> Result<Workspace, NotReady> {
+    let home = home_from(&|name| std::env::var_os(name))?;
+    let root = common.workspace.as_deref().unwrap_or(Path::new("."));
+    Ok(Workspace::open(root, &home)?)
+}
+
+/// Starts the runtime and opens the conversation that was asked for.
+///
+/// # Errors
+/// [`NotReady`] names what is wrong and how to mend it.
+pub async fn ready(common: &Common) -> Result<Ready, NotReady> {
+    let config = settings(common)?;
+    log::begin(&config.workspace.logs());
+    let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
+    let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
+    let warnings = config.warnings.clone();
+    // A missing key is known before anything is started, and nothing can be done without it.
+    config
+        .models
+        .get(&config.choice.id)
+        .map_err(|error| NotReady { exit: Exit::NoProvider, why: error.to_string() })?;
+    let runtime = Runtime::start(config).await?;
+    let which = match (&common.session, common.resume) {
+        (Some(id), _) => Open::Named(id.clone()),
+        (None, true) => Open::Latest,
+        (None, false) => Open::New,
+    };
+    let resumed = which != Open::New;
+    match runtime.open(which).await {
+        Ok(session) => Ok(Ready { runtime, session, resumed, model, why, root, state, warnings }),
+        Err(error) => {
+            runtime.shutdown().await;
+            Err(error.into())
+        }
+    }
+}
+
+impl Ready {
+    /// `tillerman 0.1.0 · ~/proj · anthropic/claude-sonnet-5-5 (ANTHROPIC_API_KEY is set)`.
+    pub fn headline(&self) -> String {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let short = home.as_deref().and_then(|home| self.root.strip_prefix(home).ok());
+        let folder = match short {
+            Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Some(rest) => format!("~/{}", rest.display()),
+            None => self.root.display().to_string(),
+        };
+        format!("tillerman {} · {folder} · {} ({})", env!("CARGO_PKG_VERSION"), self.model, self.why)
+    }
+}
+
+impl From<WorkspaceError> for NotReady {
+    fn from(error: WorkspaceError) -> NotReady {
+        let exit = match error {
+            WorkspaceError::NoFolder { .. } | WorkspaceError::NotAFolder { .. } => Exit::Usage,
+            WorkspaceError::ReadOnly { .. } | WorkspaceError::NoState { .. } | WorkspaceError::NoHome => Exit::Failed,
+            WorkspaceError::Locked { .. } => Exit::Refused,
+        };
+        NotReady { exit, why: error.to_string() }
+    }
+}
+
+impl From<ConfigError> for NotReady {
+    fn from(error: ConfigError) -> NotReady {
+        let exit = match &error {
+            ConfigError::Model { .. } | ConfigError::Models(_) => Exit::NoProvider,
+            _ => Exit::Usage,
+        };
+        NotReady { exit, why: error.to_string() }
+    }
+}
+
+impl From<StartError> for NotReady {
+    fn from(error: StartError) -> NotReady {
+        match error {
+            StartError::Workspace(error) => error.into(),
+            other => NotReady { exit: Exit::Failed, why: other.to_string() },
+        }
+    }
+}
+
+impl From<OpenError> for NotReady {
+    fn from(error: OpenError) -> NotReady {
+        NotReady { exit: Exit::Usage, why: error.to_string() }
+    }
+}
