@@ -1,0 +1,208 @@
+//! `tillerman doctor`: what works here, and how to mend what does not. It starts nothing and takes no lock.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::ready::{self, NotReady};
+use crate::args::Common;
+use crate::config::Config;
+use crate::role::Roles;
+use crate::skill::Skills;
+use crate::task;
+use crate::terminal::clean::{clean, one_line};
+use crate::terminal::exit::Exit;
+use crate::terminal::{Look, is_dumb};
+use crate::workspace::Workspace;
+
+/// Files of the workspace that become part of a prompt.
+const PROMPT_FILES: [&str; 5] = ["config.md", "AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md"];
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Works.
+    Good,
+    /// Works, but a person should know.
+    Warn,
+    /// Does not work.
+    Bad,
+    /// Neither good nor bad: something that is simply not there.
+    Absent,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What it belongs to.
+    pub group: &'static str,
+    /// How it came out.
+    pub mark: Mark,
+    /// What was found.
+    pub found: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+/// Prints the rows; fails when one of them is bad.
+pub fn doctor(common: &Common, look: Look, json: bool) -> Exit {
+    let rows = examine(common, &|name| std::env::var(name).ok());
+    let text = if json { as_json(&rows) } else { as_text(&rows, look) };
+    // Nobody reads: the exit code still tells.
+    let _ = writeln!(io::stdout().lock(), "{text}");
+    if rows.iter().any(|row| row.mark == Mark::Bad) { Exit::Failed } else { Exit::Done }
+}
+
+fn examine(common: &Common, env: &dyn Fn(&str) -> Option<String>) -> Vec<Row> {
+    let mut rows = match ready::settings(common) {
+        Ok(config) => of_config(&config),
+        Err(NotReady { why, .. }) => vec![row("workspace", Mark::Bad, clean(&why))],
+    };
+    rows.push(program("git", &["--version"], "install git; workers and checks use it"));
+    rows.push(program("bash", &["--version"], "install bash; shell commands then run in sh"));
+    rows.push(of_terminal(env));
+    rows
+}
+
+fn of_config(config: &Config) -> Vec<Row> {
+    let mut rows = vec![of_model(config)];
+    rows.extend(config.models.providers().filter(|provider| !provider.keys.is_empty()).map(|provider| {
+        match config.models.key_variable(&provider.id) {
+            Some(variable) => row("keys", Mark::Good, format!("{}: {variable} is set", provider.name)),
+            None => row("keys", Mark::Absent, format!("{}: {} is not set", provider.name, provider.keys.join(" or "))),
+        }
+    }));
+    let workspace = &config.workspace;
+    rows.push(row("workspace", Mark::Good, format!("{} is writable", workspace.root().display())));
+    rows.push(row("workspace", Mark::Good, format!("state in {}", workspace.state().display())));
+    rows.push(match config.trusted {
+        true => row("workspace", Mark::Good, "trusted".to_owned()),
+        false => Row {
+            remedy: Some("tillerman init trusts it for good, --trust for one run".to_owned()),
+            ..row("workspace", Mark::Warn, "not trusted: its keys, addresses and limits are ignored".to_owned())
+        },
+    });
+    rows.extend(config.warnings.iter().map(|warning| row("settings", Mark::Warn, clean(warning))));
+    rows.extend(of_sets(workspace));
+    rows.extend(PROMPT_FILES.iter().map(|name| of_file(workspace.root(), name)));
+    rows.push(of_tasks(&workspace.tasks()));
+    rows
+}
+
+fn of_model(config: &Config) -> Row {
+    let found = format!("{} ({})", config.choice.id, clean(&config.choice.why));
+    match config.models.get(&config.choice.id) {
+        Err(error) => Row { remedy: Some(error.to_string()), ..row("model", Mark::Bad, found) },
+        Ok(_) if config.choice.id.provider == "pilot" => Row {
+            remedy: Some("set ANTHROPIC_API_KEY or another key, or name a model with -m".to_owned()),
+            ..row("model", Mark::Warn, found)
+        },
+        Ok(_) => row("model", Mark::Good, found),
+    }
+}
+
+/// Skills and roles: how many, and what is wrong with those that are not among them.
+fn of_sets(workspace: &Workspace) -> Vec<Row> {
+    let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
+    let names = |names: Vec<&str>| format!("{}: {}", names.len(), names.join(", "));
+    let skill_names = skills.list().iter().map(|skill| skill.name.as_str()).collect();
+    let role_names = roles.list().iter().map(|role| role.name.as_str()).collect();
+    let notices = skills.notices().iter().chain(roles.notices());
+    let mut rows = vec![
+        row("files", Mark::Good, one_line(&format!("skills {}", names(skill_names)))),
+        row("files", Mark::Good, one_line(&format!("agents {}", names(role_names)))),
+    ];
+    rows.extend(notices.map(|notice| row("files", Mark::Warn, one_line(notice))));
+    rows
+}
+
+fn of_file(root: &Path, name: &str) -> Row {
+    match fs::metadata(root.join(name)) {
+        Ok(meta) if meta.is_file() => row("files", Mark::Good, format!("{name}, {} bytes", meta.len())),
+        Ok(_) => row("files", Mark::Bad, format!("{name} is not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => row("files", Mark::Absent, format!("no {name}")),
+        Err(error) => row("files", Mark::Bad, format!("{name}: {error}")),
+    }
+}
+
+fn of_tasks(tasks: &Path) -> Row {
+    match task::list(tasks) {
+        Ok(listing) if listing.skipped.is_empty() => row("files", Mark::Good, format!("{} tasks", listing.tasks.len())),
+        Ok(listing) => {
+            let why: Vec<String> = listing.skipped.iter().map(|error| one_line(&error.to_string())).collect();
+            row("files", Mark::Warn, format!("{} tasks; unreadable: {}", listing.tasks.len(), why.join("; ")))
+        }
+        Err(error) => row("files", Mark::Bad, one_line(&error.to_string())),
+    }
+}
+
+fn program(name: &str, arguments: &[&str], remedy: &str) -> Row {
+    let ran = Command::new(name).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    match ran {
+        Ok(output) if output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            row("programs", Mark::Good, one_line(said.lines().next().unwrap_or(name)))
+        }
+        Ok(output) => Row {
+            remedy: Some(remedy.to_owned()),
+            ..row("programs", Mark::Warn, format!("{name} ends with {}", output.status))
+        },
+        Err(error) => {
+            Row { remedy: Some(remedy.to_owned()), ..row("programs", Mark::Warn, format!("no {name}: {error}")) }
+        }
+    }
+}
+
+fn of_terminal(env: &dyn Fn(&str) -> Option<String>) -> Row {
+    let term = env("TERM").unwrap_or_else(|| "unset".to_owned());
+    if !io::stdin().is_terminal() {
+        return row("terminal", Mark::Absent, "stdin is no terminal: lines are read plainly".to_owned());
+    }
+    if is_dumb(env) {
+        let remedy = Some("set TERM to what the terminal is, for example xterm-256color".to_owned());
+        return Row { remedy, ..row("terminal", Mark::Warn, format!("TERM is {term}: lines are read plainly")) };
+    }
+    let size = crossterm::terminal::size().map_or_else(|_| "size unknown".to_owned(), |(x, y)| format!("{x}×{y}"));
+    row("terminal", Mark::Good, format!("{term}, {size}"))
+}
+
+fn row(group: &'static str, mark: Mark, found: String) -> Row {
+    Row { group, mark, found, remedy: None }
+}
+
+fn as_text(rows: &[Row], look: Look) -> String {
+    let mut lines = Vec::new();
+    let mut group = "";
+    for row in rows {
+        if row.group != group {
+            group = row.group;
+            lines.push(look.bold(group));
+        }
+        let (mark, found) = match row.mark {
+            Mark::Good => (look.good("✓"), row.found.clone()),
+            Mark::Warn => (look.warn("⚠"), row.found.clone()),
+            Mark::Bad => (look.bad("✗"), row.found.clone()),
+            Mark::Absent => (look.dim("·"), look.dim(&row.found)),
+        };
+        lines.push(format!("  {mark} {found}"));
+        lines.extend(row.remedy.iter().map(|remedy| look.dim(format!("    → {remedy}"))));
+    }
+    lines.join("\n")
+}
+
+fn as_json(rows: &[Row]) -> String {
+    let word = |mark| match mark {
+        Mark::Good => "good",
+        Mark::Warn => "warn",
+        Mark::Bad => "bad",
+        Mark::Absent => "absent",
+    };
+    let each = rows
+        .iter()
+        .map(|row| json!({"group": row.group, "mark": word(row.mark), "found": row.found, "remedy": row.remedy}));
+    let ok = !rows.iter().any(|row| row.mark == Mark::Bad);
+    json!({"v": super::json::VERSION, "ok": ok, "rows": each.collect::<Vec<_>>()}).to_string()
+}
