@@ -1,3 +1,4 @@
 //! The prompt's promises: what a line means, and what a person sees on a real terminal.
 
 mod command;
+mod line;

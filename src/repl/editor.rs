@@ -1,0 +1,181 @@
+//! The line editor on its own thread: what is typed comes out of a channel, what is printed goes in through another.
+//! Neither blocks the other side; what the words mean is read elsewhere.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use reedline::{
+    EditCommand, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers, Keybindings, Prompt, PromptEditMode,
+    PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, Signal, default_emacs_keybindings,
+};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::line::Line;
+
+/// Lines that the history keeps.
+const HISTORY: usize = 2_000;
+/// Batches of lines that may wait to be printed.
+const WAITING: usize = 64;
+/// How often the editor looks for something to print while nobody types.
+const LOOK: Duration = Duration::from_millis(20);
+
+const STOP: &str = "stop";
+const FOLLOW_UP: &str = "follow up";
+
+/// What a person did at the prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Typed {
+    /// Enter.
+    Line(String),
+    /// Alt+Enter.
+    FollowUp(String),
+    /// Esc.
+    Stop,
+    /// Ctrl-C.
+    Interrupt {
+        /// There was nothing to clear.
+        empty: bool,
+    },
+    /// Ctrl-D, or the terminal is gone.
+    End,
+}
+
+/// A running editor, seen from outside.
+pub(super) struct Editor {
+    /// Takes lines to print above the prompt.
+    pub(super) printer: SyncSender<String>,
+    /// What stands in the prompt.
+    pub(super) line: Line,
+    busy: Arc<AtomicBool>,
+    repaint: Box<dyn Fn() + Send + Sync>,
+    leave: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Editor {
+    /// Starts the editor; `typed` gets what is typed, in order.
+    ///
+    /// The channel is unbounded: a person fills it, and a reader that waits to print must not stop the typing.
+    pub(super) fn start(history: PathBuf, color: bool, typed: UnboundedSender<Typed>) -> io::Result<Editor> {
+        let printer = ExternalPrinter::new(WAITING);
+        let sender = printer.sender();
+        let line = Line::default();
+        let (busy, leave) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let mut reedline = Reedline::create()
+            .with_external_printer(printer)
+            .with_poll_interval(LOOK)
+            .with_highlighter(Box::new(line.clone()))
+            .with_edit_mode(Box::new(Emacs::new(keys())))
+            .with_break_signal(leave.clone())
+            .with_ansi_colors(color)
+            .use_bracketed_paste(true);
+        // A history that cannot be kept is no reason not to talk.
+        if let Ok(history) = FileBackedHistory::with_file(HISTORY, history) {
+            reedline = reedline.with_history(Box::new(history));
+        }
+        let repaint = reedline.repaint_signal();
+        let (sign, seen) = (Sign { busy: busy.clone() }, line.clone());
+        let thread =
+            thread::Builder::new().name("prompt".into()).spawn(move || read(reedline, &sign, &seen, &typed))?;
+        let repaint = Box::new(move || repaint.request_repaint());
+        Ok(Editor { printer: sender, line, busy, repaint, leave, thread: Some(thread) })
+    }
+
+    /// Shows in the prompt whether the next line will be a steer.
+    pub(super) fn set_busy(&self, busy: bool) {
+        if self.busy.swap(busy, Ordering::Relaxed) != busy {
+            (self.repaint)();
+        }
+    }
+
+    /// Takes the prompt off the screen; the terminal is as it was before.
+    pub(super) fn close(&mut self) {
+        self.leave.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic of the editor has been reported by its own hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn read(mut editor: Reedline, sign: &Sign, seen: &Line, typed: &UnboundedSender<Typed>) {
+    loop {
+        let act = match editor.read_line(sign) {
+            Ok(Signal::Success(line)) => Typed::Line(line),
+            Ok(Signal::CtrlC) => Typed::Interrupt { empty: seen.is_empty() },
+            Ok(Signal::HostCommand(word)) if word == FOLLOW_UP => Typed::FollowUp(taken(&mut editor)),
+            Ok(Signal::HostCommand(_)) => Typed::Stop,
+            Ok(Signal::CtrlD) => Typed::End,
+            Ok(Signal::ExternalBreak(_)) => break,
+            Ok(_) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "the terminal cannot be read");
+                Typed::End
+            }
+        };
+        let last = act == Typed::End;
+        if typed.send(act).is_err() || last {
+            break;
+        }
+    }
+    if let Err(error) = editor.sync_history() {
+        tracing::warn!(%error, "the history of the prompt is not kept");
+    }
+}
+
+/// The line as it stands, which is then cleared and remembered like one that was sent.
+fn taken(editor: &mut Reedline) -> String {
+    let line = editor.current_buffer_contents().to_owned();
+    editor.run_edit_commands(&[EditCommand::Clear]);
+    line
+}
+
+fn keys() -> Keybindings {
+    let mut keys = default_emacs_keybindings();
+    // While the history is searched, Esc ends the search and nothing else.
+    let stop = ReedlineEvent::Multiple(vec![ReedlineEvent::Esc, ReedlineEvent::ExecuteHostCommand(STOP.into())]);
+    let escape = ReedlineEvent::UntilFound(vec![stop, ReedlineEvent::Esc]);
+    keys.add_binding(KeyModifiers::NONE, KeyCode::Esc, escape);
+    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, ReedlineEvent::ExecuteHostCommand(FOLLOW_UP.into()));
+    let newline = ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline.clone());
+    keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline);
+    keys
+}
+
+/// The prompt: three columns, and what Enter will do.
+struct Sign {
+    busy: Arc<AtomicBool>,
+}
+
+impl Prompt for Sign {
+    fn render_prompt_left(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_right(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_indicator(&self, _mode: PromptEditMode) -> Cow<'_, str> {
+        Cow::Borrowed(if self.busy.load(Ordering::Relaxed) { " ↳ " } else { " > " })
+    }
+
+    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
+        Cow::Borrowed(" · ")
+    }
+
+    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
+        let sign = match search.status {
+            PromptHistorySearchStatus::Passing => "search",
+            PromptHistorySearchStatus::Failing => "not found",
+        };
+        Cow::Owned(format!("({sign}: {}) ", search.term))
+    }
+}
