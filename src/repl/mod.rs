@@ -1,3 +1,144 @@
 //! The prompt: lines in, events out, neither ever in the other's way. What the agent does with a line is told in `runtime`.
 
 pub mod command;
+mod editor;
+pub mod line;
+mod out;
+mod sheet;
+mod shell;
+mod talk;
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{MissedTickBehavior, interval};
+
+use self::editor::{Editor, Typed};
+use self::out::{Out, width};
+use self::talk::{Next, Talk};
+use crate::runtime::Runtime;
+use crate::session::SessionId;
+use crate::terminal::Look;
+use crate::terminal::clean::clean;
+use crate::terminal::exit::{Exit, Signals};
+use crate::terminal::screen::{Screen, Texts};
+
+/// What the prompt starts with.
+pub struct Setup {
+    /// Colours or not.
+    pub look: Look,
+    /// The first line: version, folder, model and why.
+    pub headline: String,
+    /// What a person should know before anything else.
+    pub warnings: Vec<String>,
+    /// The workspace's root; files are named from it and `!` commands run in it.
+    pub root: PathBuf,
+    /// Where typed lines are remembered.
+    pub history: PathBuf,
+    /// The conversation goes on: its last messages are shown first.
+    pub resumed: bool,
+    /// The terminal cannot move its cursor.
+    pub dumb: bool,
+}
+
+/// Talks until the person leaves, the input ends or a signal comes. Does not end the runtime.
+///
+/// # Errors
+/// When the terminal, a thread or a signal handler cannot be had.
+pub async fn run(runtime: &Runtime, session: &SessionId, setup: Setup) -> io::Result<Exit> {
+    let mut signals = Signals::catch()?;
+    let feed = runtime.feed();
+    let (typed, mut lines) = unbounded_channel();
+    let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
+    let mut prompt = None;
+    let (out, texts) = if at_terminal && !setup.dumb {
+        greet(runtime, session, &setup).await;
+        let editor = Editor::start(setup.history.clone(), setup.look.color, typed)?;
+        let (out, printing) = Out::above(editor.printer.clone(), editor.line.clone())?;
+        prompt = Some((editor, printing));
+        (out, Texts::Shown)
+    } else {
+        read_plainly(typed)?;
+        (Out::Plain, Texts::Hidden)
+    };
+    let screen = Screen::new(setup.look, width(), setup.root.clone(), texts);
+    let mut talk = Talk::new(runtime, session, screen, out, setup.root);
+    let editor = prompt.as_ref().map(|(editor, _)| editor);
+    // A script says its next line when the last is answered; a person may say it at once.
+    let patient = !io::stdin().is_terminal();
+    let exit = hold(&mut talk, &mut lines, feed, Hold { signals: &mut signals, editor, patient }).await;
+    if let Some((editor, _)) = &mut prompt {
+        // The editor looks at its flag fifty times a second.
+        tokio::task::block_in_place(|| editor.close());
+    }
+    talk.leave().await;
+    if let Some((_, printing)) = prompt {
+        // A panic of the thread has been reported by its own hook.
+        let _ = tokio::task::block_in_place(|| printing.join());
+    }
+    Ok(exit)
+}
+
+struct Hold<'a> {
+    signals: &'a mut Signals,
+    editor: Option<&'a Editor>,
+    patient: bool,
+}
+
+/// The conversation itself.
+async fn hold(
+    talk: &mut Talk<'_>,
+    typed: &mut UnboundedReceiver<Typed>,
+    mut feed: tokio::sync::broadcast::Receiver<crate::runtime::Envelope>,
+    with: Hold<'_>,
+) -> Exit {
+    let mut tick = interval(Duration::from_secs(1));
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let waiting = with.patient && talk.is_waiting();
+        let next = tokio::select! {
+            biased;
+            exit = with.signals.next() => return exit,
+            news = feed.recv() => talk.hear(news).await,
+            act = typed.recv(), if !waiting => talk.act(act.unwrap_or(Typed::End)).await,
+            () = talk.settled(), if waiting => Next::GoOn,
+            _ = tick.tick() => talk.tick().await,
+        };
+        if let Some(editor) = with.editor {
+            editor.set_busy(talk.is_busy());
+        }
+        if next == Next::Leave {
+            return talk.exit();
+        }
+    }
+}
+
+async fn greet(runtime: &Runtime, session: &SessionId, setup: &Setup) {
+    let mut lines = vec![setup.headline.clone()];
+    lines.extend(setup.warnings.iter().map(|warning| format!("{} {}", setup.look.warn("⚠"), clean(warning))));
+    if setup.resumed {
+        let said = runtime.transcript(session).await;
+        lines.extend(sheet::earlier(&said.unwrap_or_default(), setup.look, width()));
+    }
+    let hint = "/help shows what works here; Ctrl-D leaves";
+    lines.push(setup.look.dim(hint));
+    Out::Plain.answer(lines).await;
+}
+
+/// Lines of stdin, as they are, on a thread of their own: reading cannot be interrupted, so nobody waits for it.
+fn read_plainly(typed: UnboundedSender<Typed>) -> io::Result<()> {
+    let read = move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            if typed.send(Typed::Line(line)).is_err() {
+                return;
+            }
+        }
+        // The reader may have left before the input ended.
+        let _ = typed.send(Typed::End);
+    };
+    thread::Builder::new().name("stdin".into()).spawn(read).map(drop)
+}

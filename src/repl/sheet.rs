@@ -1,0 +1,143 @@
+//! What the prompt shows when asked: tasks, one task, the state of things, help, the earlier conversation. Pure text.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::command::{COMMANDS, Entry, KEYS};
+use crate::message::{Block, Message, Role};
+use crate::runtime::{Status, TaskDetail, TaskRow};
+use crate::session::SessionId;
+use crate::task::TaskStatus;
+use crate::terminal::clean::one_line;
+use crate::terminal::wrap::{columns, cut, wrapped};
+use crate::terminal::{Look, story};
+
+/// Messages of an earlier conversation that are shown.
+const EARLIER: usize = 12;
+/// Lines of each of them.
+const EACH: usize = 12;
+/// Lines of progress.md that one task shows.
+const PROGRESS: usize = 10;
+
+/// All tasks, a line each, the youngest last.
+pub(super) fn tasks(rows: &[TaskRow], look: Look, width: usize) -> Vec<String> {
+    if rows.is_empty() {
+        return vec!["no tasks yet; ask for one, or say `dispatch TITLE: STEPS`".to_owned()];
+    }
+    rows.iter().map(|row| task_row(row, look, width)).collect()
+}
+
+fn task_row(row: &TaskRow, look: Look, width: usize) -> String {
+    let status = match (row.status, row.place_in_queue) {
+        (TaskStatus::Queued, Some(place)) => format!("queued {place}"),
+        (TaskStatus::LimitTurns, _) => "out of turns".to_owned(),
+        (status, _) => status.to_string(),
+    };
+    let took = if row.started.is_some() { story::span(row.took) } else { "-".to_owned() };
+    let doing = if row.doing.is_empty() { String::new() } else { format!(" · {}", one_line(&row.doing)) };
+    let agent = row.agent.as_ref().map(|agent| format!(" · {}", one_line(agent))).unwrap_or_default();
+    let turn = if row.turn > 0 { format!("turn {}", row.turn) } else { String::new() };
+    let facts = format!("{status:<12} {took:>6} {turn:<8}");
+    let room = width.saturating_sub(columns(&facts) + 12);
+    let what = cut(&format!("{}{agent}{doing}", one_line(&row.title)), room);
+    format!("{} {} {facts} {what}", story::mark(look, row.status), look.name(row.id))
+}
+
+/// One task: what was asked, how far it is, what came out.
+pub(super) fn task(detail: &TaskDetail, root: &Path, look: Look, width: usize) -> Vec<String> {
+    let dir = detail.dir.strip_prefix(root).unwrap_or(&detail.dir).display();
+    let mut lines = vec![task_row(&detail.row, look, width)];
+    let usage = detail.row.usage.total_tokens();
+    lines.push(look.dim(format!("  {dir}/ · {} tokens", story::count(usage))));
+    let asked = wrapped(detail.brief.body.trim(), width.saturating_sub(4));
+    lines.extend(some(&asked, EACH).into_iter().map(|line| format!("  {line}")));
+    let progress: Vec<&str> = detail.progress.lines().collect();
+    let last = &progress[progress.len().saturating_sub(PROGRESS)..];
+    if !last.is_empty() {
+        lines.push(look.dim("  progress"));
+        lines.extend(last.iter().map(|line| format!("  {}", cut(&one_line(line), width.saturating_sub(4)))));
+    }
+    if let Some(report) = &detail.result {
+        lines.push(look.dim("  result"));
+        let answer = wrapped(report.answer.trim(), width.saturating_sub(4));
+        lines.extend(some(&answer, 2 * EACH).into_iter().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+/// Where everything stands.
+pub(super) fn status(status: &Status, session: &SessionId, rows: &[TaskRow], look: Look) -> Vec<String> {
+    let count = |wanted: TaskStatus| rows.iter().filter(|row| row.status == wanted).count();
+    let doing = match (status.busy, status.queued) {
+        (false, _) => "idle".to_owned(),
+        (true, 0) => "working".to_owned(),
+        (true, queued) => format!("working, {queued} queued"),
+    };
+    let (running, waiting) = (count(TaskStatus::Running), count(TaskStatus::Queued));
+    let over = rows.len() - running - waiting;
+    vec![
+        format!("model    {}", look.name(&status.model)),
+        format!("session  {session}"),
+        format!("agent    {doing}"),
+        format!(
+            "tokens   {} in, {} out, {} in the window",
+            story::count(status.usage.prompt()),
+            story::count(status.usage.output),
+            story::count(status.context)
+        ),
+        format!("workers  {running} running, {waiting} queued, {over} ended"),
+    ]
+}
+
+/// All commands and keys, or one command.
+pub(super) fn help(entry: Option<&Entry>, look: Look) -> Vec<String> {
+    let line = |what: String, help: &str| format!("  {} {help}", look.name(format!("{what:<22}")));
+    if let Some(entry) = entry {
+        return vec![line(format!("{} {}", entry.name, entry.usage), entry.help)];
+    }
+    let keys = KEYS.iter().map(|(key, help)| line((*key).to_owned(), help));
+    let commands = COMMANDS.iter().map(|entry| line(format!("{} {}", entry.name, entry.usage), entry.help));
+    keys.chain(commands).collect()
+}
+
+/// The end of an earlier conversation.
+pub(super) fn earlier(said: &[Arc<Message>], look: Look, width: usize) -> Vec<String> {
+    let skipped = said.len().saturating_sub(EARLIER);
+    let mut lines = Vec::new();
+    if skipped > 0 {
+        lines.push(look.dim(format!("… {skipped} earlier messages")));
+    }
+    for message in &said[skipped..] {
+        lines.extend(spoken(message, look, width.saturating_sub(4)));
+    }
+    lines
+}
+
+fn spoken(message: &Message, look: Look, room: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for block in &message.blocks {
+        match block {
+            Block::Text { text } => {
+                let text = wrapped(text.trim(), room);
+                let mark = if message.role == Role::User { look.bold(" >") } else { look.name("●") };
+                let begin = some(&text, EACH).into_iter().enumerate();
+                lines.extend(
+                    begin.map(|(at, line)| if at == 0 { format!("{mark} {line}") } else { format!("  {line}") }),
+                );
+            }
+            Block::Call(call) => lines.push(format!("{} {}", look.dim("├"), look.dim(story::call(call, room)))),
+            Block::Image(_) => lines.push(look.dim("  (a picture)")),
+            Block::Thinking(_) | Block::Result(_) => {}
+        }
+    }
+    lines
+}
+
+/// At most so many lines, and how many are missing.
+fn some(lines: &[String], most: usize) -> Vec<String> {
+    let mut shown: Vec<String> = lines.iter().take(most).cloned().collect();
+    if lines.len() > most {
+        shown.push(format!("… {} more lines", lines.len() - most));
+    }
+    shown
+}

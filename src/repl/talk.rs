@@ -1,0 +1,297 @@
+//! One conversation at the prompt: what is typed is done, what happens is shown. Knows neither editor nor terminal.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use tokio::sync::broadcast::error::RecvError;
+
+use super::command::{self, Input};
+use super::editor::Typed;
+use super::out::{Out, width};
+use super::sheet;
+use super::shell::Shell;
+use crate::event::{AgentEvent, Ending};
+use crate::runtime::{Envelope, News, Runtime, Source, Steered, TaskRow};
+use crate::session::SessionId;
+use crate::task::{TaskId, TaskStatus};
+use crate::terminal::Look;
+use crate::terminal::clean::clean;
+use crate::terminal::exit::Exit;
+use crate::terminal::screen::Screen;
+
+/// A second Ctrl-C within this time leaves.
+const TWICE: Duration = Duration::from_secs(1);
+
+/// What comes after an act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    GoOn,
+    Leave,
+}
+
+/// The conversation.
+pub(super) struct Talk<'a> {
+    runtime: &'a Runtime,
+    session: &'a SessionId,
+    screen: Screen,
+    out: Out,
+    root: PathBuf,
+    look: Look,
+    busy: bool,
+    /// Something was said and not everything that came of it is over.
+    waiting: bool,
+    interrupted: Option<Instant>,
+    shell: Option<Shell>,
+    exit: Exit,
+}
+
+impl<'a> Talk<'a> {
+    pub(super) fn new(
+        runtime: &'a Runtime,
+        session: &'a SessionId,
+        screen: Screen,
+        out: Out,
+        root: PathBuf,
+    ) -> Talk<'a> {
+        let look = screen.look();
+        let (busy, waiting, interrupted, shell, exit) = (false, false, None, None, Exit::Done);
+        Talk { runtime, session, screen, out, root, look, busy, waiting, interrupted, shell, exit }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    /// How the conversation went, for a script: the exit code of its last run.
+    pub(super) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Waits until nothing runs and every report is told.
+    pub(super) async fn settled(&mut self) {
+        self.runtime.idle().await;
+        self.waiting = false;
+    }
+
+    pub(super) async fn hear(&mut self, news: Result<Envelope, RecvError>) -> Next {
+        match news {
+            Ok(envelope) if self.is_ours(&envelope) => {
+                self.screen.set_width(width());
+                let lines = self.screen.show(&envelope);
+                self.out.news(lines).await;
+                if let (Source::Main { .. }, News::Agent(event)) = (&envelope.source, &envelope.news) {
+                    self.follow(event).await;
+                }
+            }
+            Ok(_) => {}
+            Err(RecvError::Lagged(missed)) => {
+                let line = self.look.dim(format!("… {missed} events passed too fast to be shown"));
+                self.out.news([line]).await;
+                self.busy = self.runtime.status(self.session).await.is_ok_and(|status| status.busy);
+            }
+            Err(RecvError::Closed) => return Next::Leave,
+        }
+        Next::GoOn
+    }
+
+    pub(super) async fn tick(&mut self) -> Next {
+        let lines = self.screen.tick();
+        self.out.news(lines).await;
+        Next::GoOn
+    }
+
+    pub(super) async fn act(&mut self, typed: Typed) -> Next {
+        match typed {
+            Typed::Line(line) => return self.line(&line).await,
+            Typed::FollowUp(line) if line.trim().is_empty() => {}
+            Typed::FollowUp(line) => {
+                self.out.news([format!(" > {}", clean(&line))]).await;
+                self.follow_up(line).await;
+            }
+            Typed::Stop => self.stop(true).await,
+            Typed::Interrupt { empty: false } => self.interrupted = None,
+            Typed::Interrupt { empty: true } => {
+                if self.interrupted.is_some_and(|before| before.elapsed() < TWICE) {
+                    return Next::Leave;
+                }
+                self.interrupted = Some(Instant::now());
+                self.stop(false).await;
+                self.out.news([self.look.dim("Ctrl-C again leaves")]).await;
+            }
+            Typed::End => return Next::Leave,
+        }
+        Next::GoOn
+    }
+
+    /// Ends what the prompt itself started, and says what is interrupted by leaving.
+    pub(super) async fn leave(mut self) {
+        if let Some(shell) = self.shell.take() {
+            shell.end().await;
+        }
+        let rows = self.runtime.tasks().await;
+        let alive: Vec<&TaskRow> = rows.iter().filter(|row| !row.status.is_over()).collect();
+        if !alive.is_empty() {
+            let ids: Vec<String> = alive.iter().map(|row| row.id.to_string()).collect();
+            let line = format!("{} interrupted: {}", self.look.warn("■"), ids.join(", "));
+            self.out.news([line]).await;
+        }
+    }
+
+    fn is_ours(&self, envelope: &Envelope) -> bool {
+        match &envelope.source {
+            Source::Main { session, .. } => session == self.session,
+            Source::Task(_) => true,
+        }
+    }
+
+    async fn follow(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::RunStarted => self.busy = true,
+            AgentEvent::RunEnded { ending } => {
+                self.busy = false;
+                self.ended(ending).await;
+            }
+            _ => {}
+        }
+    }
+
+    async fn ended(&mut self, ending: &Ending) {
+        self.exit = match ending {
+            Ending::Completed { answer } => {
+                if matches!(self.out, Out::Plain) {
+                    self.out.answer([clean(answer)]).await;
+                }
+                Exit::Done
+            }
+            Ending::Aborted => Exit::Interrupted,
+            Ending::TurnLimit { .. } => Exit::Limit,
+            Ending::Failed { .. } => Exit::Failed,
+        };
+    }
+
+    async fn line(&mut self, line: &str) -> Next {
+        match command::read(line) {
+            Ok(Input::Quit) => return Next::Leave,
+            Ok(input) => self.input(input).await,
+            Err(error) => self.complain(error).await,
+        }
+        Next::GoOn
+    }
+
+    async fn input(&mut self, input: Input) {
+        match input {
+            Input::Nothing | Input::Detach => self.attach(None).await,
+            Input::Say(text) => self.say(text).await,
+            Input::FollowUp(text) => self.follow_up(text).await,
+            Input::Steer(task, text) => match self.runtime.steer(task, text).await {
+                Ok(note) => self.acknowledge(&format!("steer {note} for {task}")).await,
+                Err(error) => self.complain(error).await,
+            },
+            Input::FollowUpTask(task, text) => match self.runtime.follow_up(task, text).await {
+                Ok(note) => self.acknowledge(&format!("follow-up {note} for {task}")).await,
+                Err(error) => self.complain(error).await,
+            },
+            Input::Shell(text) => self.shell(text).await,
+            Input::Abort(None) => self.stop(true).await,
+            Input::Abort(Some(task)) => {
+                if let Err(error) = self.runtime.abort(task).await {
+                    self.complain(error).await;
+                }
+            }
+            Input::Attach(task) => self.attach(Some(task)).await,
+            Input::Tasks | Input::Task(_) | Input::Status | Input::Help(_) | Input::Quit => self.sheet(input).await,
+        }
+    }
+
+    async fn sheet(&self, input: Input) {
+        let (look, width) = (self.look, width());
+        let lines = match input {
+            Input::Tasks => sheet::tasks(&self.runtime.tasks().await, look, width),
+            Input::Task(task) => match self.runtime.task(task).await {
+                Ok(detail) => sheet::task(&detail, &self.root, look, width),
+                Err(error) => return self.complain(error).await,
+            },
+            Input::Status => match self.runtime.status(self.session).await {
+                Ok(status) => sheet::status(&status, self.session, &self.runtime.tasks().await, look),
+                Err(error) => return self.complain(error).await,
+            },
+            Input::Help(entry) => sheet::help(entry, look),
+            _ => vec![],
+        };
+        self.out.answer(lines).await;
+    }
+
+    async fn say(&mut self, text: String) {
+        match self.runtime.steer_main(self.session, text).await {
+            Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
+            Ok(Steered::Noted(note)) => self.acknowledge(&format!("steer {note}")).await,
+            Err(error) => self.complain(error).await,
+        }
+    }
+
+    async fn follow_up(&mut self, text: String) {
+        match self.runtime.follow_up_main(self.session, text).await {
+            Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
+            Ok(Steered::Noted(note)) => self.acknowledge(&format!("follow-up {note}")).await,
+            Err(error) => self.complain(error).await,
+        }
+    }
+
+    /// Ends the person's own command, else the current run; `told` also says so when there is neither.
+    async fn stop(&mut self, told: bool) {
+        if let Some(shell) = self.shell.take_if(|shell| !shell.is_over()) {
+            return shell.end().await;
+        }
+        match self.runtime.abort_main(self.session).await {
+            Ok(true) => {}
+            Ok(false) if told => self.out.news([self.look.dim("nothing to stop; /abort t_001 stops a worker")]).await,
+            Ok(false) => {}
+            Err(error) => self.complain(error).await,
+        }
+    }
+
+    async fn attach(&mut self, task: Option<TaskId>) {
+        let Some(id) = task else {
+            if let Some(before) = self.screen.watched() {
+                self.screen.watch(None);
+                self.out.news([self.look.dim(format!("no longer watching {before}"))]).await;
+            }
+            return;
+        };
+        match self.runtime.task(id).await {
+            Ok(detail) if detail.row.status == TaskStatus::Running || detail.row.status == TaskStatus::Queued => {
+                self.screen.watch(Some(id));
+                self.out.news(sheet::task(&detail, &self.root, self.look, width())).await;
+                self.out.news([self.look.dim("watching; Enter on an empty line ends it")]).await;
+            }
+            Ok(detail) => self.out.answer(sheet::task(&detail, &self.root, self.look, width())).await,
+            Err(error) => self.complain(error).await,
+        }
+    }
+
+    async fn acknowledge(&self, what: &str) {
+        self.out.news([self.look.dim(format!("  ↳ {what}"))]).await;
+    }
+
+    async fn complain(&self, error: impl std::fmt::Display) {
+        let text = clean(&error.to_string());
+        self.out.news(text.lines().map(|line| format!("{} {line}", self.look.bad("✗")))).await;
+    }
+
+    /// One command at a time; the next waits for nobody, it is refused.
+    async fn shell(&mut self, text: String) {
+        if self.shell.as_ref().is_some_and(|shell| !shell.is_over()) {
+            return self.complain("a command is still running; Esc stops it").await;
+        }
+        let shell = Shell::start(text, self.root.clone(), self.out.clone(), self.look);
+        if matches!(self.out, Out::Plain) {
+            shell.wait().await;
+        } else {
+            self.shell = Some(shell);
+        }
+    }
+}
