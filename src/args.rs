@@ -79,8 +79,6 @@ pub enum Command {
         #[arg(long)]
         wait: bool,
     },
-    /// Watch two real workers for three seconds; no key, no network.
-    Demo,
     /// Look at the tasks of this workspace, also while another terminal runs them.
     Tasks {
         /// Which way to look; the list when not given.

@@ -1,3 +1,118 @@
-//! The binary: hands the command line to the library and returns its exit code.
+//! The binary: reads the command line, picks a front end and returns its exit code. What a command does is in its room.
 
-fn main() {}
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use tillerman::args::{Args, Command, Common, Tasks};
+use tillerman::cli;
+use tillerman::repl;
+use tillerman::terminal::exit::Exit;
+use tillerman::terminal::{ColorChoice, Look, is_dumb};
+
+/// Threads that runs share; they wait far more than they work.
+const THREADS: usize = 4;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return misread(&error),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
+    let exit = match runtime {
+        Ok(runtime) => {
+            let exit = runtime.block_on(command(args));
+            // Whoever still reads a terminal or a pipe is not waited for.
+            runtime.shutdown_background();
+            exit
+        }
+        Err(error) => complain(Exit::Failed, &format!("cannot start threads: {error}")),
+    };
+    exit.into()
+}
+
+async fn command(args: Args) -> Exit {
+    let Args { common, command } = args;
+    match command {
+        None => prompt(&common).await,
+        Some(Command::Run { prompt, json, wait }) => run(&common, &prompt, json, wait).await,
+        Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
+        Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
+        Some(Command::Init { dir }) => init(&common, dir),
+    }
+}
+
+async fn prompt(common: &Common) -> Exit {
+    let ready = match cli::ready::ready(common).await {
+        Ok(ready) => ready,
+        Err(error) => return complain(error.exit, &error.why),
+    };
+    let look = look(common, &io::stdout());
+    let setup = repl::Setup {
+        look,
+        headline: ready.headline(),
+        warnings: ready.warnings.clone(),
+        root: ready.root.clone(),
+        history: ready.state.join("history"),
+        resumed: ready.resumed,
+        dumb: is_dumb(&env),
+    };
+    let ended = repl::run(&ready.runtime, &ready.session, setup).await;
+    ready.runtime.shutdown().await;
+    ended.unwrap_or_else(|error| complain(Exit::Failed, &format!("cannot use the terminal: {error}")))
+}
+
+async fn run(common: &Common, words: &[String], json: bool, wait: bool) -> Exit {
+    let prompt = match cli::run::prompt(words) {
+        Ok(prompt) => prompt,
+        Err(why) => return complain(Exit::Usage, &why),
+    };
+    let stderr = io::stderr();
+    let width = crossterm::terminal::size().ok().filter(|_| stderr.is_terminal()).map(|(columns, _)| columns.into());
+    let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width };
+    cli::run::run(cli::ready::ready(common).await, prompt, &setup).await
+}
+
+async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {
+    let workspace = match cli::ready::workspace(common) {
+        Ok(workspace) => workspace,
+        Err(error) => return complain(error.exit, &error.why),
+    };
+    let setup = cli::tasks::Setup { tasks: &workspace.tasks(), look: look(common, &io::stdout()), json };
+    match cli::tasks::tasks(&command, &setup).await {
+        Ok(exit) => exit,
+        Err(error) if error.nobody_reads() => Exit::Done,
+        Err(error) => complain(error.exit(), &error.to_string()),
+    }
+}
+
+fn init(common: &Common, dir: Option<PathBuf>) -> Exit {
+    let done = cli::init::init(common, dir, look(common, &io::stdout()));
+    done.unwrap_or_else(|error| complain(error.exit, &error.why))
+}
+
+fn look(common: &Common, stream: &impl IsTerminal) -> Look {
+    Look::choose(ColorChoice::from(common.color), &env, stream)
+}
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn complain(exit: Exit, why: &str) -> Exit {
+    // When stderr is gone too, the exit code has to do.
+    let _ = writeln!(io::stderr().lock(), "tillerman: {why}");
+    exit
+}
+
+/// Help and version are what was asked for; all else is a slip, told with the nearest that exists.
+fn misread(error: &clap::Error) -> ExitCode {
+    // A reader that has gone needs no help.
+    let _ = error.print();
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let _ = writeln!(io::stderr().lock(), "\n  to ask something: tillerman run \"PROMPT\"");
+    }
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+}
