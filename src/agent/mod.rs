@@ -1,7 +1,13 @@
 //! The agent loop as a plain async function. It names no actor, no provider and no file of the workspace.
 
+mod act;
+mod compact;
+mod fit;
+mod gauge;
 pub mod inbox;
 mod run;
+mod summary;
+mod think;
 
 use std::path::PathBuf;
 use std::sync::Arc;

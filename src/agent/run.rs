@@ -1,20 +1,26 @@
-//! The loop.
+//! The loop, and how a run is closed. What it says to the model is in `think`, what tools do in `act`, how the
+//! conversation is shortened in `compact`.
 
+use std::mem;
 use std::sync::Arc;
-use std::time::Instant;
 
+use super::act;
+use super::compact;
+use super::gauge::Gauge;
 use super::inbox::{Heard, Inbox};
 use super::{Agent, Outcome, RunError};
 use crate::event::{AgentEvent, Ending, Events};
-use crate::message::ToolResult;
-use crate::model::{Delta, Request};
-use crate::session::{Record, Session};
-use crate::tool::ToolContext;
+use crate::message::Message;
+use crate::session::{End, Record, Session, SessionError};
 
-/// Runs until the model has answered.
+/// Runs from the conversation as it stands to an outcome.
+///
+/// The caller has appended the line that is to be answered. Whatever the outcome, the session is left valid, with every
+/// call answered, and the inbox sealed; [`Inbox::take_unheard`] then gives back what nobody heard. Dropping the future
+/// ends the run where it stands: the session opens again from its file.
 ///
 /// # Errors
-/// See [`RunError`].
+/// A fault that a person must act on, told to the observers too.
 pub async fn run(
     agent: &Agent,
     session: &mut Session,
@@ -22,74 +28,166 @@ pub async fn run(
     events: &Events,
 ) -> Result<Outcome, RunError> {
     events.emit(&AgentEvent::RunStarted);
-    let abort = inbox.abort().clone();
-    let (mut answer, mut done, mut turn) = (String::new(), false, 0);
-    let outcome = loop {
-        match inbox.listen(done, agent.limits.keep_follow_ups) {
-            Heard::Sealed => break Outcome::Answered(answer),
-            Heard::Notes(notes) => {
-                for note in notes {
-                    session.append(Record::Note { note: note.clone() })?;
-                    events.emit(&AgentEvent::Noted { note });
-                }
-            }
-        }
-        turn += 1;
-        events.emit(&AgentEvent::TurnStarted { turn });
-        let since = Instant::now();
-        let mut tell = |delta| match delta {
-            Delta::Text(text) => events.emit(&AgentEvent::Text { text }),
-            Delta::Thinking(text) => events.emit(&AgentEvent::Thinking { text }),
-            Delta::CallOpened { id, name } => events.emit(&AgentEvent::CallOpened { id, name }),
-            Delta::Retrying { attempt, wait, why } => events.emit(&AgentEvent::Retrying { attempt, wait, why }),
-        };
-        let cache_key = session.id().clone();
-        let request = Request {
-            system: &agent.system,
-            messages: session.context(),
-            tools: agent.tools.specs(),
-            max_tokens: agent.limits.max_tokens,
-            cache_key: cache_key.as_str(),
-        };
-        let reply = tokio::select! {
-            biased;
-            () = abort.cancelled() => break Outcome::Aborted,
-            reply = agent.model.reply(request, &mut tell) => reply?,
-        };
-        let message = Arc::new(reply.message.clone());
-        let model = agent.model.id().to_string();
-        session.append(Record::Assistant { message: Arc::clone(&message), usage: reply.usage, model })?;
-        session.settle().await?;
-        events.emit(&AgentEvent::Replied { message: reply.message, usage: reply.usage, took: since.elapsed() });
-        for call in message.calls() {
-            let cx = ToolContext {
-                call: call.id.clone(),
-                cancel: abort.clone(),
-                progress: Arc::new(|_| ()),
-                artifacts: agent.artifacts.clone(),
-            };
-            events.emit(&AgentEvent::ToolStarted { call: call.clone() });
-            let said = match agent.tools.find(&call.name) {
-                Some(tool) => tool.call(call.args.clone(), &cx).await,
-                None => Err(crate::tool::ToolError::new(format!("there is no tool {}", call.name))),
-            };
-            let is_error = said.is_err();
-            let (output, details) =
-                said.map_or_else(|e| (e.to_string(), serde_json::Value::Null), |o| (o.text, o.details));
-            let result = ToolResult { call: call.id.clone(), output, details, is_error };
-            session
-                .append(Record::ToolResult { message: Arc::new(crate::message::Message::result(result.clone())) })?;
-            events.emit(&AgentEvent::ToolFinished { result, took: since.elapsed() });
-        }
-        done = message.calls().next().is_none();
-        answer = message.text();
-        events.emit(&AgentEvent::TurnEnded { turn });
+    let mut run = Run::new(agent, session, inbox, events);
+    let ended = match turns(&mut run).await {
+        Ok(outcome) => Ok(outcome),
+        Err(Halt::Aborted) => Ok(Outcome::Aborted),
+        Err(Halt::Failed(error)) => Err(error),
     };
-    let ending = match &outcome {
-        Outcome::Answered(answer) => Ending::Completed { answer: answer.clone() },
-        Outcome::Aborted => Ending::Aborted,
-        Outcome::TurnLimit(answer) => Ending::TurnLimit { answer: answer.clone() },
-    };
-    events.emit(&AgentEvent::RunEnded { ending });
-    Ok(outcome)
+    let ended = run.close(ended).await;
+    if let Err(error) = &ended {
+        events.emit(&AgentEvent::Failed { why: error.to_string() });
+    }
+    events.emit(&AgentEvent::RunEnded { ending: ending(&ended) });
+    ended
+}
+
+async fn turns(run: &mut Run<'_>) -> Result<Outcome, Halt> {
+    loop {
+        if run.listen()? == Ears::Sealed {
+            return Ok(Outcome::Answered(mem::take(&mut run.answer)));
+        }
+        let last = run.begin_turn()?;
+        compact::make_room(run).await?;
+        let reply = run.think(last).await?;
+        let calls = run.remember(reply, last).await?;
+        act::act(run, calls).await?;
+        run.events.emit(&AgentEvent::TurnEnded { turn: run.turn });
+        if last {
+            return Ok(Outcome::TurnLimit(mem::take(&mut run.answer)));
+        }
+    }
+}
+
+/// What a run knows while it goes on.
+pub(super) struct Run<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) session: &'a mut Session,
+    pub(super) inbox: &'a mut Inbox,
+    pub(super) events: &'a Events,
+    pub(super) gauge: Gauge,
+    /// Below this many tokens no room is made: the last attempt did not get further.
+    pub(super) floor: u64,
+    /// Counts model calls of the loop, from 1.
+    pub(super) turn: u32,
+    /// The model asked for nothing more.
+    pub(super) done: bool,
+    /// What it said last, over all pieces of an answer that was cut.
+    pub(super) answer: String,
+    /// The next reply goes on where this answer was cut.
+    pub(super) goes_on: bool,
+    /// A new line or note waits for its answer, so it must be durable before the model is asked.
+    pub(super) fresh: bool,
+    /// It answered nothing and was asked once more.
+    pub(super) nudged: bool,
+    /// Replies in a row that reached the limit of tokens.
+    pub(super) cuts: u32,
+}
+
+/// Why the loop stops before the model is done.
+pub(super) enum Halt {
+    Aborted,
+    Failed(RunError),
+}
+
+#[derive(PartialEq, Eq)]
+enum Ears {
+    Open,
+    Sealed,
+}
+
+impl<'a> Run<'a> {
+    fn new(agent: &'a Agent, session: &'a mut Session, inbox: &'a mut Inbox, events: &'a Events) -> Run<'a> {
+        Run {
+            gauge: Gauge::new(agent),
+            agent,
+            session,
+            inbox,
+            events,
+            floor: 0,
+            turn: 0,
+            done: false,
+            answer: String::new(),
+            goes_on: false,
+            fresh: true,
+            nudged: false,
+            cuts: 0,
+        }
+    }
+
+    /// Takes waiting notes into the conversation. When the model is done and there are none, the ears close.
+    fn listen(&mut self) -> Result<Ears, Halt> {
+        if self.inbox.abort().is_cancelled() {
+            return Err(Halt::Aborted);
+        }
+        let notes = match self.inbox.listen(self.done, self.agent.limits.keep_follow_ups) {
+            Heard::Sealed => return Ok(Ears::Sealed),
+            Heard::Notes(notes) => notes,
+        };
+        for note in notes {
+            self.session.append(Record::Note { note: note.clone() })?;
+            self.events.emit(&AgentEvent::Noted { note });
+            self.fresh = true;
+        }
+        Ok(Ears::Open)
+    }
+
+    /// Counts the turn and answers whether it is the last one, in which the model may only sum up.
+    fn begin_turn(&mut self) -> Result<bool, Halt> {
+        let last = self.agent.limits.max_turns.is_some_and(|most| self.turn >= most);
+        self.turn += 1;
+        self.events.emit(&AgentEvent::TurnStarted { turn: self.turn });
+        if last {
+            self.remind(&format!(
+                "All {} turns of this run are used up, so no tool can be called any more. Sum up now, honestly: what \
+                 is done, what was checked and how, what is not done, and where to find it.",
+                self.turn - 1
+            ))?;
+        }
+        Ok(last)
+    }
+
+    /// Says something to the model that no person said.
+    pub(super) fn remind(&mut self, text: &str) -> Result<(), Halt> {
+        self.session.append(Record::Reminder { message: Arc::new(Message::user(text)) })?;
+        Ok(())
+    }
+
+    /// Leaves a valid, durable session and a sealed inbox behind.
+    async fn close(&mut self, ended: Result<Outcome, RunError>) -> Result<Outcome, RunError> {
+        self.inbox.seal();
+        self.session.notes_given(self.inbox.next_note());
+        let closed = self.write_end(&ended).await;
+        match (ended, closed) {
+            (Ok(_), Err(error)) => Err(error.into()),
+            (ended, _) => ended,
+        }
+    }
+
+    async fn write_end(&mut self, ended: &Result<Outcome, RunError>) -> Result<(), SessionError> {
+        let (why, end) = match ended {
+            Ok(Outcome::Answered(_)) => (String::new(), End::Completed),
+            Ok(Outcome::TurnLimit(_)) => ("not run: the turns of this run are used up".to_owned(), End::TurnLimit),
+            Ok(Outcome::Aborted) => (act::ABORTED.to_owned(), End::Aborted),
+            Err(error) => (format!("not run: {error}"), End::Failed { why: error.to_string() }),
+        };
+        act::answer_open(self.session, self.events, &why)?;
+        self.session.append(Record::Ended { end })?;
+        self.session.settle().await
+    }
+}
+
+fn ending(ended: &Result<Outcome, RunError>) -> Ending {
+    match ended {
+        Ok(Outcome::Answered(answer)) => Ending::Completed { answer: answer.clone() },
+        Ok(Outcome::Aborted) => Ending::Aborted,
+        Ok(Outcome::TurnLimit(answer)) => Ending::TurnLimit { answer: answer.clone() },
+        Err(error) => Ending::Failed { why: error.to_string() },
+    }
+}
+
+impl<E: Into<RunError>> From<E> for Halt {
+    fn from(error: E) -> Halt {
+        Halt::Failed(error.into())
+    }
 }

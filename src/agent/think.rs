@@ -1,0 +1,148 @@
+//! Asks the model, and takes its reply into the conversation. Replies that are empty, cut or refused are dealt with
+//! here; how a provider is spoken to is the model's business.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::RunError;
+use super::compact;
+use super::run::{Halt, Run};
+use crate::event::{AgentEvent, Events};
+use crate::message::ToolCall;
+use crate::model::{Delta, Fault, Reply, Request, Stop};
+use crate::session::Record;
+
+/// Most replies in a row that may reach the limit of tokens before the run gives up.
+const MOST_CUTS: u32 = 3;
+
+impl Run<'_> {
+    /// Asks the model; when the conversation turns out too long, makes room and asks once more.
+    pub(super) async fn think(&mut self, last: bool) -> Result<Thought, Halt> {
+        match self.ask(last).await {
+            Err(Halt::Failed(RunError::Model(error))) if error.fault == Fault::Overflow => {
+                compact::make_room_at_once(self).await?;
+            }
+            other => return other,
+        }
+        self.ask(last).await.map_err(|halt| match halt {
+            Halt::Failed(RunError::Model(error)) if error.fault == Fault::Overflow => {
+                Halt::Failed(compact::no_room(self))
+            }
+            other => other,
+        })
+    }
+
+    async fn ask(&mut self, last: bool) -> Result<Thought, Halt> {
+        if self.fresh {
+            self.session.settle().await?;
+        } else {
+            self.session.settle_meanwhile().await?;
+        }
+        let request = Request {
+            system: &self.agent.system,
+            messages: self.session.context(),
+            tools: if last { &[] } else { self.agent.tools.specs() },
+            max_tokens: self.agent.limits.max_tokens,
+            cache_key: self.session.id().as_str(),
+        };
+        let events = self.events;
+        let mut tell = |delta| tell(events, delta);
+        let since = Instant::now();
+        // Dropping the model's future closes its stream.
+        let reply = tokio::select! {
+            biased;
+            () = self.inbox.abort().cancelled() => return Err(Halt::Aborted),
+            reply = self.agent.model.reply(request, &mut tell) => reply?,
+        };
+        self.fresh = false;
+        Ok(Thought { reply, took: since.elapsed() })
+    }
+
+    /// Writes the reply down and answers what it wants to be done.
+    pub(super) async fn remember(&mut self, thought: Thought, last: bool) -> Result<Calls, Halt> {
+        let Thought { reply, took } = thought;
+        let Reply { message, usage, stop } = reply;
+        let message = Arc::new(message);
+        let (text, calls): (String, Vec<ToolCall>) = (message.text(), message.calls().cloned().collect());
+        let model = self.agent.model.id().to_string();
+        let silent = text.trim().is_empty() && calls.is_empty();
+        self.session.append(if silent {
+            Record::Discarded { usage, model: model.clone(), why: "it said nothing".to_owned() }
+        } else {
+            Record::Assistant { message: Arc::clone(&message), usage, model: model.clone() }
+        })?;
+        self.gauge.replied(self.session.context(), usage);
+        self.events.emit(&AgentEvent::Replied { message: Arc::unwrap_or_clone(message), usage, took });
+        if stop == Stop::Refusal {
+            return Err(RunError::Refused { model, said: text.trim().to_owned() }.into());
+        }
+        if !mem::take(&mut self.goes_on) {
+            self.answer.clear();
+        }
+        self.answer.push_str(&text);
+        self.done = calls.is_empty();
+        if stop == Stop::MaxTokens && !last {
+            self.cut(&calls, silent, model)?;
+        } else if silent && !last {
+            self.nudge(model)?;
+        } else {
+            self.cuts = 0;
+            self.nudged = false;
+        }
+        Ok(Calls { calls, cut: stop == Stop::MaxTokens, allowed: !last })
+    }
+
+    /// The reply reached the limit of tokens: it goes on, a bounded number of times.
+    fn cut(&mut self, calls: &[ToolCall], silent: bool, model: String) -> Result<(), Halt> {
+        let max_tokens = self.agent.limits.max_tokens;
+        self.cuts += 1;
+        if self.cuts > MOST_CUTS {
+            return Err(RunError::CutOff { model, max_tokens, times: self.cuts }.into());
+        }
+        if calls.is_empty() {
+            self.done = false;
+            self.goes_on = true;
+            let how = if silent { "Think less and answer" } else { "Go on exactly where you stopped" };
+            self.remind(&format!("Your reply was cut off at its limit of {max_tokens} tokens. {how}."))?;
+        }
+        Ok(())
+    }
+
+    /// The model said nothing: it is asked once more.
+    fn nudge(&mut self, model: String) -> Result<(), Halt> {
+        if self.nudged {
+            return Err(RunError::NothingSaid { model }.into());
+        }
+        self.nudged = true;
+        self.done = false;
+        self.remind("Your last reply was empty. Answer now, or call a tool.")
+    }
+}
+
+/// A reply and how long it took.
+pub(super) struct Thought {
+    reply: Reply,
+    took: Duration,
+}
+
+/// What a reply wants to be done.
+pub(super) struct Calls {
+    pub(super) calls: Vec<ToolCall>,
+    /// The reply was cut, so the last call may be half a call.
+    pub(super) cut: bool,
+    /// Tools may be called in this turn.
+    pub(super) allowed: bool,
+}
+
+/// Shows a piece of a reply to whoever watches.
+pub(super) fn tell(events: &Events, delta: Delta) {
+    events.emit(&match delta {
+        Delta::Text(text) => AgentEvent::Text { text },
+        Delta::Thinking(text) => AgentEvent::Thinking { text },
+        Delta::CallOpened { id, name } => AgentEvent::CallOpened { id, name },
+        Delta::Retrying { attempt, wait, why } => AgentEvent::Retrying { attempt, wait, why },
+    });
+}
