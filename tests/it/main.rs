@@ -1,5 +1,6 @@
 //! All integration tests in one binary, a file or folder per room.
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
+mod agent;
 mod cli;
 mod config;
 mod house;

@@ -1,0 +1,8 @@
+//! The loop, played with a model that follows a script: what happens, in which order, and what the session holds then.
+
+mod act;
+mod compact;
+mod control;
+mod faults;
+mod stage;
+mod turns;
