@@ -1,0 +1,139 @@
+//! Named agents: where they are found, how foreign files are read, what is said about mistakes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+use tillerman::role::{Role, Roles};
+use tillerman::workspace::Workspace;
+use tillerman::workspace::defaults::Layer;
+
+/// The roles of a workspace with these files, and their folder.
+fn roles(files: &[(&str, &str)]) -> (TempDir, PathBuf, Roles) {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path().canonicalize().unwrap();
+    fs::create_dir_all(base.join("ws")).unwrap();
+    for (path, text) in files {
+        let path = base.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let workspace = Workspace::open(&base.join("ws"), &base.join("home")).unwrap();
+    let roles = Roles::discover(&workspace);
+    (dir, base, roles)
+}
+
+fn notices(files: &[(&str, &str)]) -> Vec<String> {
+    let (_dir, base, roles) = roles(files);
+    roles.notices().iter().map(|notice| notice.replace(&format!("{}/", base.display()), "")).collect()
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn researcher_and_reviewer_are_built_in_and_in_the_catalogue() {
+    let (_dir, _, roles) = roles(&[]);
+    let names: Vec<(&str, Layer)> = roles.list().iter().map(|role| (role.name.as_str(), role.layer)).collect();
+    assert_eq!(names, [("researcher", Layer::BuiltIn), ("reviewer", Layer::BuiltIn)]);
+    assert_eq!(roles.notices(), [""; 0]);
+    let catalogue = roles.catalogue().unwrap();
+    let lines: Vec<&str> = catalogue.lines().collect();
+    assert!(lines[1].starts_with("- researcher: ") && lines[2].starts_with("- reviewer: "), "{catalogue}");
+    assert!(!roles.find("reviewer").unwrap().allows("write_file"), "a reviewer changes nothing");
+}
+
+#[test]
+fn every_field_reaches_its_place() {
+    let text = "---\nname: tester\ndescription: Runs\n  tests.\nmodel: openai/gpt-x\ntools: [shell, read_file]\n\
+                skills: coding, writing\nmax_steps: 12\n---\n\nTest this: {{task}}\n\nAgain: {{task}}\n";
+    let (_dir, base, roles) = roles(&[("ws/agents/t.md", text)]);
+    let expected = Role {
+        name: "tester".to_owned(),
+        description: "Runs tests.".to_owned(),
+        model: Some("openai/gpt-x".to_owned()),
+        tools: Some(words(&["shell", "read_file"])),
+        without: Vec::new(),
+        skills: Some(words(&["coding", "writing"])),
+        max_turns: Some(12),
+        body: "Test this: {{task}}\n\nAgain: {{task}}".to_owned(),
+        layer: Layer::Workspace,
+        path: base.join("ws/agents/t.md"),
+    };
+    let found = roles.find("tester").unwrap();
+    assert_eq!(found, &expected);
+    assert_eq!(found.instructions(" the {{task}}\n"), "Test this: the {{task}}\n\nAgain: the {{task}}");
+    assert_eq!(roles.notices(), [""; 0]);
+}
+
+#[test]
+fn files_of_other_programs_mean_what_they_meant() {
+    let text = "---\nname: foreign\ndescription: From elsewhere.\ntools: Read, Bash(git:*, ls), Agent(x), MyTool\n\
+                disallowedTools: [Write, Edit]\nmodel: inherit\nmaxTurns: 7\ncolor: blue\n---\nDo it.\n";
+    let (_dir, _, roles) = roles(&[("ws/.claude/agents/foreign.md", text)]);
+    let role = roles.find("foreign").unwrap();
+    assert_eq!(role.tools, Some(words(&["read_file", "shell", "dispatch", "MyTool"])));
+    assert_eq!(
+        (role.without.clone(), role.model.clone(), role.max_turns),
+        (words(&["write_file", "edit_file"]), None, Some(7))
+    );
+    assert_eq!(roles.notices(), [""; 0]);
+    assert!(role.allows("shell") && !role.allows("grep") && !role.allows("write_file"));
+}
+
+#[test]
+fn tools_that_are_not_listed_are_all_or_none() {
+    let file = |tools: &str| format!("---\ndescription: x\n{tools}\n---\n");
+    let (_dir, _, roles) = roles(&[
+        ("ws/agents/all.md", &file("")),
+        ("ws/agents/star.md", &file("tools: \"*\"")),
+        ("ws/agents/none.md", &file("tools: []")),
+        ("ws/agents/without.md", &file("disallowedTools: Bash")),
+    ]);
+    let allows = |name: &str| ["shell", "grep"].map(|tool| roles.find(name).unwrap().allows(tool));
+    assert_eq!(
+        ["all", "star", "none", "without"].map(allows),
+        [[true, true], [true, true], [false, false], [false, true]]
+    );
+}
+
+#[test]
+fn a_later_place_replaces_a_role_of_the_same_name() {
+    let file = |from: &str| format!("---\nname: reviewer\ndescription: {from}\n---\n");
+    let files = [
+        ("home/agents/reviewer.md", file("home")),
+        ("ws/.claude/agents/reviewer.md", file("claude")),
+        ("ws/agents/reviewer.md", file("own")),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let (_dir, _, found) = roles(&files);
+    assert_eq!(found.find("reviewer").unwrap().description, "own");
+    assert_eq!(notices(&files), ["home/agents/reviewer.md: this role replaces the built-in one, reviewer"]);
+}
+
+#[test]
+fn mistakes_are_named_with_file_and_line_and_cost_only_themselves() {
+    let files = [
+        ("ws/agents/a.md", "---\ndescription: x\nmax_turns: 0\nfoo: 1\nhooks: {}\nmodel: sonnet\n---\n"),
+        ("ws/agents/b.md", "---\nname: b\n---\n"),
+        ("ws/agents/c.md", "---\nname: c: d\n---\n"),
+        ("ws/agents/d.md", "---\ndescription: x\nmodel: scripted/evil.json\n---\n"),
+        ("ws/agents/README.md", "About this folder."),
+    ];
+    let (_dir, _, found) = roles(&files);
+    let names: Vec<&str> = found.list().iter().map(|role| role.name.as_str()).collect();
+    assert_eq!(names, ["a", "d", "researcher", "reviewer"]);
+    assert_eq!((&found.find("d").unwrap().model, found.find("a").unwrap().max_turns), (&None, None));
+    let expected = [
+        "role left out: the frontmatter of ws/agents/c.md is wrong at line 2, column 8: mapping values are not allowed in this context",
+        "ws/agents/a.md line 4: unknown field `foo`; known are name, description, model, tools, disallowedTools, \
+         disallowed_tools, skills, maxTurns, max_turns, max_steps, max_iterations",
+        "ws/agents/a.md line 5: the field `hooks` has no effect here",
+        "ws/agents/a.md line 6: model sonnet is no PROVIDER/MODEL; the dispatcher's model is used",
+        "ws/agents/a.md line 3: max_turns is ignored: it must be a whole number from 1",
+        "ws/agents/b.md: role left out: its frontmatter has no description",
+        "ws/agents/d.md line 3: a role cannot have a scripted model; the dispatcher's is used",
+    ];
+    assert_eq!(notices(&files), expected);
+}
