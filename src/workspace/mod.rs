@@ -24,6 +24,7 @@ pub struct Workspace {
     root: PathBuf,
     home: PathBuf,
     state: PathBuf,
+    sessions: PathBuf,
 }
 
 /// Held for the life of the process that works in a workspace; dropping it lets the next one in.
@@ -118,13 +119,25 @@ impl Workspace {
         private_dir(home).map_err(|cause| no_state(home, cause))?;
         let home = home.canonicalize().map_err(|cause| no_state(home, cause))?;
         let state = home.join("workspaces").join(state_name(&canonical));
-        let workspace = Workspace { root: canonical, home, state };
+        let sessions = state.join("sessions");
+        let workspace = Workspace { root: canonical, home, state, sessions };
         for folder in [workspace.worker_sessions(), workspace.traces(), workspace.logs()] {
             private_dir(&folder).map_err(|cause| no_state(&folder, cause))?;
         }
         rustix::fs::access(&workspace.state, Access::WRITE_OK)
             .map_err(|cause| no_state(&workspace.state, cause.into()))?;
         Ok(workspace)
+    }
+
+    /// Keeps journals in another folder than the workspace's state.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::NoState`] when it cannot be made.
+    pub fn with_sessions(mut self, dir: &Path) -> Result<Workspace, WorkspaceError> {
+        let no_state = |cause| WorkspaceError::NoState { path: dir.to_path_buf(), cause };
+        self.sessions = std::path::absolute(dir).map_err(no_state)?;
+        private_dir(&self.worker_sessions()).map_err(no_state)?;
+        Ok(self)
     }
 
     /// The user's folder.
@@ -149,7 +162,7 @@ impl Workspace {
 
     /// Journals of the conversations with main agents.
     pub fn sessions(&self) -> PathBuf {
-        self.state.join("sessions")
+        self.sessions.clone()
     }
 
     /// Journals of workers.

@@ -94,6 +94,18 @@ fn a_folder_that_cannot_be_used_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn sessions_may_be_kept_elsewhere() {
+    let (_dir, base) = temp();
+    let workspace = Workspace::open(&base, &base.join("home")).unwrap();
+    let state = workspace.state().to_path_buf();
+    let workspace = workspace.with_sessions(&base.join("kept")).unwrap();
+    assert_eq!((workspace.sessions(), workspace.worker_sessions()), (base.join("kept"), base.join("kept/workers")));
+    assert_eq!((mode(&base.join("kept/workers")), workspace.state()), (0o700, state.as_path()));
+    fs::write(base.join("file"), "").unwrap();
+    workspace.with_sessions(&base.join("file")).unwrap_err();
+}
+
+#[test]
 fn the_home_comes_from_the_variable_or_the_home_directory() {
     let home = |pairs: &[(&str, &str)]| {
         let pairs: Vec<(String, OsString)> = pairs.iter().map(|(k, v)| (k.to_string(), v.into())).collect();
