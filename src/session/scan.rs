@@ -122,11 +122,12 @@ pub(super) fn scan(file: &File) -> io::Result<Scanned> {
     Ok(scanned)
 }
 
-/// Whether the bytes begin, or could go on to begin, as the first line of a session does.
+/// Whether a first line looks like one of a session, perhaps damaged, or could have become one.
 fn begins_as_ours(line: &[u8]) -> bool {
     let ours = br#"{"v":"#;
     let compared = ours.len().min(line.len());
-    line.get(..compared) == ours.get(..compared)
+    let sealed = || line.windows(8).any(|window| window == br#","crc":""#);
+    line.get(..compared) == ours.get(..compared) && (line.last() != Some(&b'\n') || sealed())
 }
 
 #[derive(Clone, Copy)]
