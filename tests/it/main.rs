@@ -16,6 +16,7 @@ mod runtime;
 mod sandbox;
 mod scripted;
 mod server;
+mod session;
 mod skill;
 mod task;
 mod terminal;
