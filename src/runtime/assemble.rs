@@ -12,6 +12,8 @@ use crate::role::{Role, Roles};
 use crate::skill::Skills;
 use crate::task::{Brief, Task};
 use crate::tool::{Tool, Toolbox};
+use crate::tools::{self, ToolSettings};
+use crate::workspace::policy::{PathPolicy, Profile};
 
 /// The main agent of a session.
 pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
@@ -20,7 +22,8 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
     let artifacts = workspace.artifacts(control.patron.session.as_str());
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
-    let tools = skills.tool().into_iter().chain(control::tools(control));
+    let policy = PathPolicy::new(config.profile, workspace.root()).map_err(text)?.with_read(&artifacts);
+    let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(control::tools(control));
     Ok(Agent {
         model: model(site, &config.choice.id)?,
         tools: toolbox(site, tools, |_| true)?,
@@ -49,7 +52,7 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let sources = Sources { workspace, skills: &skills, roles: &roles, role, task: Some(place) };
     let may_dispatch = control.depth < config.crew.depth;
     let control = may_dispatch.then(|| control::tools(control)).into_iter().flatten();
-    let tools = skills.tool().into_iter().chain(control);
+    let tools = own_tools(site, rights(site, task)?).into_iter().chain(skills.tool()).chain(control);
     Ok(Agent {
         model: model(site, &id)?,
         tools: toolbox(site, tools, |name| role.is_none_or(|role| role.allows(name)))?,
@@ -91,6 +94,18 @@ fn limits(site: &Site, brief: &Brief, role: Option<&Role>, id: &ModelId) -> Limi
         limits.max_tokens = limits.max_tokens.min(limits.context_window / 2);
     }
     limits
+}
+
+fn rights(site: &Site, task: &Task) -> Result<PathPolicy, String> {
+    let root = site.config.workspace.root();
+    let policy = PathPolicy::new(Profile::Task, root).map_err(text)?.with_write(task.dir.path());
+    Ok(task.brief.touches.iter().fold(policy, |policy, path| policy.with_write(&root.join(path))))
+}
+
+fn own_tools(site: &Site, policy: PathPolicy) -> Vec<Arc<dyn Tool>> {
+    let mut settings = ToolSettings::new(Arc::new(policy));
+    settings.shell.limits.time = site.config.shell_timeout;
+    tools::builtin(&settings)
 }
 
 /// Tools that the configuration and the role allow, and those that the library's user brought.
