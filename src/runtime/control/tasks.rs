@@ -68,15 +68,9 @@ fn list(rows: &[TaskRow]) -> String {
         return "There are no tasks.".to_owned();
     }
     let hidden = rows.len().saturating_sub(ROWS);
-    let mut text = String::new();
-    if hidden > 0 {
-        text.push_str(&format!("({hidden} older tasks are not shown)\n"));
-    }
-    for row in rows.iter().skip(hidden) {
-        text.push_str(&line(row));
-        text.push('\n');
-    }
-    text
+    let older = (hidden > 0).then(|| format!("({hidden} older tasks are not shown)"));
+    let lines: Vec<String> = older.into_iter().chain(rows.iter().skip(hidden).map(line)).collect();
+    lines.join("\n")
 }
 
 fn line(row: &TaskRow) -> String {
