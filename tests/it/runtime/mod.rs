@@ -1,5 +1,12 @@
 //! The running program through its own door: real files, real actors, real tools, and a model that a test plays.
 
+mod control;
+mod crowd;
+mod ends;
+mod library;
+mod restart;
+mod rights;
+mod story;
 mod wake;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! The story that everything is built for: dispatch, answer at once, steer, completion relayed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use tillerman::event::AgentEvent;
@@ -9,12 +10,13 @@ use tillerman::runtime::{News, Source, Steered};
 use tillerman::task::{TaskId, TaskStatus};
 use tokio::sync::Semaphore;
 
-use super::{Ask, boat, calls, dispatch, endings, played, read, says};
+use super::{Ask, boat, calls, dispatch, endings, eventually, played, read, says};
 
 /// The main agent dispatches, then loads what the report names; the worker works in two steps.
-async fn play(ask: Ask, gate: Arc<Semaphore>) -> tillerman::message::Message {
+async fn play(ask: Ask, gate: Arc<Semaphore>, asked: Arc<AtomicBool>) -> tillerman::message::Message {
     if ask.is_worker() {
         if ask.messages.len() == 1 {
+            asked.store(true, Ordering::SeqCst);
             gate.acquire().await.unwrap().forget();
             return calls([("shell", json!({ "command": "echo one; echo two" }))]);
         }
@@ -35,11 +37,13 @@ async fn play(ask: Ask, gate: Arc<Semaphore>) -> tillerman::message::Message {
 #[tokio::test]
 async fn a_dispatched_task_is_steered_finished_and_relayed() {
     let gate = Arc::new(Semaphore::new(0));
-    let held = gate.clone();
-    let mut boat = boat(played("story", move |ask| play(ask, held.clone()))).await;
+    let asked = Arc::new(AtomicBool::new(false));
+    let (held, told) = (gate.clone(), asked.clone());
+    let mut boat = boat(played("story", move |ask| play(ask, held.clone(), told.clone()))).await;
 
     assert_eq!(boat.answer("refactor main.rs").await, "On it.", "the person has an answer while the worker works");
     assert_eq!(boat.status(1).await, TaskStatus::Running);
+    eventually("the worker's model is never asked", || asked.load(Ordering::SeqCst)).await;
     let note = boat.runtime.steer(TaskId(1), "keep the public API".to_owned()).await.unwrap();
     assert_eq!(note, NoteId(1));
     gate.add_permits(1);
@@ -60,7 +64,9 @@ async fn a_dispatched_task_is_steered_finished_and_relayed() {
     let dir = boat.task(1);
     let progress = dir.progress_text();
     let words: Vec<&str> = progress.lines().map(|line| line.split_once(' ').unwrap().1).collect();
-    assert!(words[0].starts_with("shell echo one; echo two (") && words[1..] == ["steered: keep the public API", "done"]);
+    assert!(
+        words[0].starts_with("shell echo one; echo two (") && words[1..] == ["steered: keep the public API", "done"]
+    );
     assert_eq!(dir.result().unwrap().unwrap().answer.trim(), "Refactored. Steered: true.");
     let task = dir.task().unwrap();
     assert_eq!((task.status, task.brief.title.as_str()), (TaskStatus::Done, "Refactor src/main.rs and run the tests."));
