@@ -110,7 +110,9 @@ impl Signature {
         if check.is_valid(value) {
             return Ok(());
         }
-        let faults: Vec<Fault> = check.iter_errors(value).flat_map(|error| self.faults(&error)).collect();
+        let mut faults: Vec<Fault> = check.iter_errors(value).flat_map(|error| self.faults(&error)).collect();
+        // From the outside in, as one would mend them.
+        faults.sort_by_key(|fault| fault.field.len());
         Err(self.sentence(&faults))
     }
 

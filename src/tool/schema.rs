@@ -114,6 +114,9 @@ fn drop_null(schema: &mut Value) {
             object.insert("type".to_owned(), only);
         }
     }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
     let Some(Value::Array(branches)) = object.get_mut("anyOf") else { return };
     branches.retain(|branch| branch.get("type").is_none_or(|kind| kind != "null"));
     if let [Value::Object(only)] = branches.as_slice() {

@@ -20,5 +20,7 @@ mod session;
 mod skill;
 mod task;
 mod terminal;
+mod tool;
+mod tools;
 mod trace;
 mod workspace;

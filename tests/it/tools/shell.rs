@@ -1,0 +1,82 @@
+//! The tool `shell`.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::Bench;
+
+#[tokio::test]
+async fn s0_36_a_failed_command_is_a_result_that_ends_with_its_code() {
+    let bench = Bench::new();
+    let output = bench.call("shell", json!({ "command": "echo out; echo err >&2; exit 3" })).await.unwrap();
+    assert_eq!(output.text, "out\nerr\nexit code 3");
+    assert_eq!((&output.details["exit_code"], &output.details["timed_out"]), (&json!(3), &json!(false)));
+}
+
+#[tokio::test]
+async fn s2_34_a_command_runs_in_the_workspace_and_a_silent_one_says_so() {
+    let bench = Bench::new();
+    bench.put("here.txt", "");
+    assert_eq!(bench.text("shell", json!({ "command": "ls" })).await, "here.txt\n");
+    assert_eq!(bench.text("shell", json!({ "command": "true" })).await, "(no output)");
+    assert_eq!(bench.text("bash", json!({ "cmd": "printf hi" })).await, "hi");
+    assert_eq!(*bench.shown.lock().unwrap(), "here.txt\nhi");
+}
+
+#[tokio::test]
+async fn s0_37_only_the_end_of_long_output_is_shown_and_all_of_it_kept() {
+    let bench = Bench::new();
+    let output = bench.call("shell", json!({ "command": "seq 1 5000" })).await.unwrap();
+    let file = bench.cx.artifacts.join("call_1.txt");
+    let (note, rest) = output.text.split_once('\n').unwrap();
+    let all: Vec<String> = (1..=5000).map(|n| n.to_string()).collect();
+    assert_eq!(note, format!("[the first 3000 lines, 13.6 KB are cut; the whole output is in {}]", file.display()));
+    assert_eq!(rest, all[3000..].join("\n") + "\n");
+    assert_eq!(fs::read_to_string(&file).unwrap(), all.join("\n") + "\n");
+    assert_eq!(output.details["file"], json!(file));
+}
+
+#[tokio::test]
+async fn p14_a_single_endless_line_is_cut_inside() {
+    let bench = Bench::new();
+    let text = bench.text("shell", json!({ "command": "head -c 3000000 /dev/zero | tr '\\0' x" })).await;
+    let (note, rest) = text.split_once('\n').unwrap();
+    assert!(note.starts_with("[the first 2.8 MB are cut; the whole output is in "), "{note}");
+    assert_eq!(rest, "x".repeat(50 * 1024));
+}
+
+#[tokio::test]
+async fn s0_35_a_time_limit_stops_a_command_and_is_told_as_a_result() {
+    let bench = Bench::new();
+    let output = bench.call("shell", json!({ "command": "echo begun; sleep 300", "timeout": "1" })).await.unwrap();
+    assert_eq!(output.text, "begun\ntimed out after 1 s; the command was stopped");
+    assert_eq!(output.details["repairs"], json!(["timeout: a number inside a string was read as a number"]));
+}
+
+#[tokio::test]
+async fn an_abort_ends_the_command_at_once() {
+    let bench = Bench::new();
+    let began = Instant::now();
+    let cancel = bench.cx.cancel.clone();
+    let (output, ()) = tokio::join!(bench.call("shell", json!({ "command": "echo a; sleep 300" })), async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        cancel.cancel();
+    });
+    assert_eq!(output.unwrap().text, "a\naborted; the command was stopped");
+    assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn what_ran_on_in_the_background_is_told() {
+    let bench = Bench::new();
+    let text = bench.text("shell", json!({ "command": "sleep 300 >/dev/null & echo started" })).await;
+    assert_eq!(text, "started\n1 background process was left and stopped");
+}
+
+#[tokio::test]
+async fn an_empty_command_is_refused() {
+    let error = Bench::new().error("shell", json!({ "command": " " })).await;
+    assert_eq!(error, "command is empty; say what to run");
+}
