@@ -41,7 +41,7 @@ async fn p01_p02_p03_an_abort_leaves_nothing() {
         let took = aborted.elapsed();
         assert_eq!((*name, finished.unwrap().end), (*name, End::Aborted));
         assert_eq!((*name, ground.alive()), (*name, vec![]));
-        assert!(took < Duration::from_millis(500), "{name} took {took:?}");
+        assert!(took < Duration::from_secs(1), "{name} took {took:?}");
     }
 }
 
@@ -56,7 +56,7 @@ async fn p01_p02_p03_a_dropped_run_leaves_nothing() {
             () = ground.until_alive(*count) => {}
         }
         let took = ground.until_dead().await;
-        assert!(took < Duration::from_millis(250), "{name} took {took:?}");
+        assert!(took < Duration::from_secs(1), "{name} took {took:?}");
     }
 }
 
@@ -87,7 +87,7 @@ async fn p06_p08_what_a_command_leaves_behind_ends_with_it_and_is_counted() {
         let finished = ground.run(text).await;
         assert_eq!((*name, finished.end, finished.left), (*name, End::Exited(0), *count));
         assert_eq!((*name, ground.alive()), (*name, vec![]));
-        assert!(finished.took < Duration::from_secs(1), "{name} took {:?}", finished.took);
+        assert!(finished.took < Duration::from_secs(2), "{name} took {:?}", finished.took);
     }
 }
 
