@@ -9,11 +9,17 @@ use crate::message::{Block, CallId, Message, Opaque, RawArgs, Role, Thinking, To
 /// Longest call id that is taken as it comes.
 const MAX_ID: usize = 256;
 
+/// Most bytes of a reply: text, reasoning, arguments and proofs together.
+const MAX_REPLY: usize = 64 << 20;
+/// Most blocks of a reply.
+const MAX_PARTS: usize = 4096;
+
 /// A reply that is being written.
 pub(super) struct Draft<'a> {
     request: Request<'a>,
     on_delta: &'a mut (dyn FnMut(Delta) + Send),
     parts: Vec<Part>,
+    size: usize,
     /// Tokens as far as they are known.
     pub(super) usage: Usage,
     /// Why it stopped; `None` while it has not.
@@ -28,7 +34,7 @@ enum Part {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(request: Request<'a>, on_delta: &'a mut (dyn FnMut(Delta) + Send)) -> Draft<'a> {
-        Draft { request, on_delta, parts: Vec::new(), usage: Usage::default(), stop: None }
+        Draft { request, on_delta, parts: Vec::new(), size: 0, usage: Usage::default(), stop: None }
     }
 
     /// Opens a part of text and answers its slot.
@@ -53,6 +59,7 @@ impl<'a> Draft<'a> {
         if piece.is_empty() {
             return;
         }
+        self.size += piece.len();
         match self.parts.get_mut(slot) {
             Some(Part::Text(text)) => {
                 text.push_str(piece);
@@ -67,8 +74,10 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The provider's proof of the reasoning in a slot, made by the function if there is none yet.
-    pub(super) fn proof(&mut self, slot: usize, new: impl FnOnce() -> Opaque) -> Option<&mut Value> {
+    /// The provider's proof of the reasoning in a slot, made by the function if there is none yet, to which so many
+    /// bytes are going to be added.
+    pub(super) fn proof(&mut self, slot: usize, bytes: usize, new: impl FnOnce() -> Opaque) -> Option<&mut Value> {
+        self.size += bytes;
         match self.parts.get_mut(slot) {
             Some(Part::Thinking { opaque, .. }) => Some(&mut opaque.get_or_insert_with(new).data),
             Some(Part::Text(_) | Part::Call { .. }) | None => None,
@@ -90,6 +99,16 @@ impl<'a> Draft<'a> {
             Part::Text(_) => (1, 0),
             Part::Call { order, .. } => (2, *order),
         });
+    }
+
+    /// Counts bytes that are kept elsewhere for now.
+    pub(super) fn weigh(&mut self, bytes: usize) {
+        self.size += bytes;
+    }
+
+    /// More was said than is kept of any reply.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.size > MAX_REPLY || self.parts.len() > MAX_PARTS
     }
 
     /// Nothing was said.

@@ -17,8 +17,10 @@ use super::fault::{self, Refusal};
 use super::sse::{SseDecoder, SseEvent};
 use super::{Fault, ModelError};
 
-/// Most bytes of an answer.
-const MAX_ANSWER: u64 = 64 << 20;
+/// Most bytes of an answer that comes whole.
+const MAX_WHOLE: usize = 64 << 20;
+/// Most bytes of a stream. Far more than of the reply in it, for a piece of one letter takes a hundred bytes.
+const MAX_STREAM: u64 = 1 << 30;
 /// Most bytes that are read of an error's body.
 const MAX_REFUSAL: usize = 64 << 10;
 /// How long an error's body may take, and how long a finished stream may take to end.
@@ -192,6 +194,11 @@ impl Endpoint {
         self.error(Fault::Garbled, format!("{} answered {}", self.host(), what.as_ref()))
     }
 
+    /// The answer is longer than any that makes sense.
+    pub(super) fn too_long(&self) -> ModelError {
+        self.error(Fault::BadRequest, format!("{} answered without an end and was cut off", self.host()))
+    }
+
     /// The answer ended before its end.
     pub(super) fn cut(&self) -> ModelError {
         self.error(Fault::Network, format!("{} closed the connection in the middle of its answer", self.host()))
@@ -287,8 +294,8 @@ impl Stream {
             Ok(Ok(chunk)) => chunk,
         };
         self.received += chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
-        if self.received > MAX_ANSWER {
-            return Err(endpoint.garbled(format!("more than {} MiB", MAX_ANSWER >> 20)));
+        if self.received > MAX_STREAM {
+            return Err(endpoint.too_long());
         }
         Ok(chunk)
     }
@@ -304,6 +311,9 @@ impl Stream {
             b'{' | b'[' => {
                 while let Some(chunk) = self.chunk(Duration::MAX).await? {
                     body.extend_from_slice(&chunk);
+                    if body.len() > MAX_WHOLE {
+                        return Err(self.endpoint.too_long());
+                    }
                 }
                 Ok(Answer::Whole(String::from_utf8_lossy(&body).into_owned()))
             }

@@ -120,6 +120,9 @@ impl<'a> Reading<'a> {
             Event::Error => return Err(self.model.endpoint.refusal(&Refusal::read(None, &event.data))),
             Event::Other => {}
         }
+        if self.draft.is_too_long() {
+            return Err(self.model.endpoint.too_long());
+        }
         Ok(if self.draft.stop.is_some() { Progress::Ending } else { Progress::More })
     }
 
@@ -163,7 +166,7 @@ impl<'a> Reading<'a> {
             "redacted_thinking" => {
                 let slot = self.draft.open_thinking();
                 let redacted = json!({"redacted": text("data")});
-                self.draft.proof(slot, || self.model.opaque(redacted));
+                self.draft.proof(slot, text("data").len(), || self.model.opaque(redacted));
                 slot
             }
             "tool_use" => {
@@ -192,7 +195,7 @@ impl<'a> Reading<'a> {
         if signature.is_empty() {
             return;
         }
-        let proof = self.draft.proof(slot, || self.model.opaque(json!({"signature": ""})));
+        let proof = self.draft.proof(slot, signature.len(), || self.model.opaque(json!({"signature": ""})));
         if let Some(Value::String(whole)) = proof.and_then(|data| data.get_mut("signature")) {
             whole.push_str(signature);
         }

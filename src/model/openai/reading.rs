@@ -136,6 +136,9 @@ impl<'a> Reading<'a> {
             return Err(self.model.endpoint.refusal(&Refusal::read(None, &event.data)));
         }
         self.chunk(&event.data)?;
+        if self.draft.is_too_long() {
+            return Err(self.model.endpoint.too_long());
+        }
         Ok(if self.draft.stop.is_some() { Progress::Ending } else { Progress::More })
     }
 
@@ -188,7 +191,8 @@ impl<'a> Reading<'a> {
             self.think(&thought);
         }
         if let Some(details) = piece.reasoning_details.filter(|details| !details.is_empty()) {
-            let kept = self.proof().map(|data| &mut data["details"]);
+            let bytes = details.iter().map(|detail| detail.to_string().len()).sum();
+            let kept = self.proof(bytes).map(|data| &mut data["details"]);
             if let Some(kept) = kept {
                 details.into_iter().for_each(|detail| merge(kept, detail));
             }
@@ -222,14 +226,14 @@ impl<'a> Reading<'a> {
     }
 
     fn think(&mut self, thought: &str) {
-        self.proof();
+        self.proof(0);
         let slot = *self.thinking.get_or_insert_with(|| self.draft.open_thinking());
         self.draft.add(slot, thought);
     }
 
-    fn proof(&mut self) -> Option<&mut Value> {
+    fn proof(&mut self, bytes: usize) -> Option<&mut Value> {
         let slot = *self.thinking.get_or_insert_with(|| self.draft.open_thinking());
-        self.draft.proof(slot, || self.model.opaque())
+        self.draft.proof(slot, bytes, || self.model.opaque())
     }
 
     fn call(&mut self, piece: CallPiece) {
@@ -254,11 +258,14 @@ impl<'a> Reading<'a> {
         }
         match call.slot {
             Some(slot) => self.draft.add(slot, &arguments),
-            None => call.early.push_str(&arguments),
+            None => {
+                self.draft.weigh(arguments.len());
+                call.early.push_str(&arguments);
+            }
         }
         if let (Some(slot), Some(extra)) = (call.slot, piece.extra_content) {
             let id = self.draft.call_id(slot).map(ToString::to_string).unwrap_or_default();
-            if let Some(data) = self.proof() {
+            if let Some(data) = self.proof(extra.to_string().len()) {
                 data["calls"][id] = extra;
             }
         }

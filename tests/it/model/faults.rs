@@ -192,16 +192,18 @@ async fn silence_has_a_deadline() {
 #[tokio::test]
 async fn a_ping_is_a_sign_of_life() {
     let ms = Duration::from_millis;
-    let times = Timeouts { connect: ms(500), header: ms(250), idle: ms(250), total: Duration::from_secs(5) };
+    let times = Timeouts { connect: ms(600), header: ms(600), idle: ms(600), total: Duration::from_secs(9) };
     let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
     let late = says().text("late");
-    for (id, (sign, late)) in BOTH.into_iter().zip([(ping, late.anthropic()), (": still here\n\n", late.openai())]) {
-        let slow = Response::stream().drip(sign.repeat(5), sign.len(), ms(80)).send(late).fin();
+    let plays = [(BOTH[0], ping, late.anthropic()), (BOTH[1], ": still here\n\n", late.openai())];
+    let plays = plays.map(|(id, sign, late)| async move {
+        let slow = Response::stream().drip(sign.repeat(5), sign.len(), ms(150)).send(late).fin();
         let server = Server::list([slow]);
         let model = models(&server, times).get(&id_of(id)).unwrap();
         let (reply, _) = Ask::new([Message::user("hi")]).send(&model).await;
         assert_eq!(reply.map(|reply| reply.message).map_err(|e| e.to_string()), Ok(Message::assistant("late")), "{id}");
-    }
+    });
+    futures_util::future::join_all(plays).await;
 }
 
 /// A43.
@@ -215,6 +217,33 @@ async fn a_huge_error_body_is_not_read_to_its_end() {
     let begun = Instant::now();
     let (error, _) = fault(BOTH[0], endless).await;
     assert!(error.message.len() < 2200 && begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+/// A27.
+#[tokio::test]
+async fn a_reply_without_an_end_is_cut_off() {
+    let piece = json!({"choices": [{"delta": {"content": "x".repeat(15 << 20)}}]});
+    let piece = format!("data: {piece}\n\n");
+    let (error, requests) =
+        fault(BOTH[1], (0..5).fold(Response::stream(), |stream, _| stream.send(&piece)).stall()).await;
+    assert_eq!((error.message.as_str(), requests), ("127.0.0.1 answered without an end and was cut off", 1));
+}
+
+/// A28.
+#[tokio::test]
+async fn many_small_pieces_are_one_text() {
+    for id in BOTH {
+        let said = says().text("ab");
+        let whole = if id == BOTH[0] { said.anthropic() } else { said.openai() };
+        let (head, rest) = whole.split_once("\"a\"").unwrap();
+        let start = head.rfind("\n\n").unwrap() + 2;
+        let piece = format!("{}\"a\"{}\n\n", &head[start..], rest.split_once("\n\n").unwrap().0);
+        let body = format!("{}{}{}", &head[..start], piece.repeat(20_000), rest.split_once("\n\n").unwrap().1);
+        let server = Server::list([Response::stream().send(body).fin()]);
+        let (reply, deltas) = ask(&server, id).await;
+        assert_eq!(reply.unwrap().message, Message::assistant("a".repeat(20_000) + "b"), "{id}");
+        assert_eq!(deltas.len(), 20_001, "{id}");
+    }
 }
 
 /// A15.
