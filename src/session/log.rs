@@ -1,12 +1,11 @@
 //! The bytes of a session: one JSON line per entry, its checksum last, appended in one write. What the entries mean to
 //! each other is in `tree`; how a file of unknown state is read is in `scan`.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
@@ -21,9 +20,6 @@ pub(super) const MAX_LINE: usize = 64 << 20;
 
 /// `,"crc":"` + 8 hexadecimal digits + `"}`.
 pub(super) const SEAL: usize = 18;
-
-/// How long a lock may be held by a child that has not yet closed what it inherited.
-const LOCK_PATIENCE: Duration = Duration::from_millis(20);
 
 /// Where an entry's line lies, without its newline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,15 +191,20 @@ pub(super) fn is_sealed(line: &[u8]) -> bool {
     seal == format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(body)).as_bytes()
 }
 
-/// A process that was just forked may hold a copy of an older handle for a moment, until it runs its program.
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
-    let since = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(std::fs::TryLockError::WouldBlock) if since.elapsed() < LOCK_PATIENCE => std::thread::yield_now(),
-            Err(std::fs::TryLockError::WouldBlock) => return Err(SessionError::Locked(path.to_owned())),
-            Err(std::fs::TryLockError::Error(source)) => return Err(SessionError::io("lock", path, source)),
+    file.try_lock().map_err(|refused| match refused {
+        TryLockError::WouldBlock => SessionError::Locked(path.to_owned()),
+        TryLockError::Error(source) => SessionError::io("lock", path, source),
+    })
+}
+
+impl Drop for Log {
+    /// A sync under way, or a child that has not yet run its program, may hold a copy of the handle for a moment; the
+    /// lock must not wait for them.
+    fn drop(&mut self) {
+        if let Place::File { file, .. } = &self.place {
+            // Closing the last copy unlocks too.
+            let _ = file.unlock();
         }
     }
 }

@@ -148,6 +148,11 @@ async fn settling_waits_for_the_disk_whatever_the_durability() {
         drop(session);
         assert_eq!(words(&Session::open(&path).unwrap()).len(), 2);
     }
+    let mut quick = Session::create(dir.path()).unwrap();
+    quick.settle_meanwhile().await.unwrap();
+    let path = quick.path().unwrap().to_owned();
+    drop(quick);
+    assert!(Session::open(&path).is_ok(), "a sync under way holds no lock");
     let mut memory = Session::in_memory();
     add(&mut memory, Record::user("one"));
     memory.settle().await.unwrap();
