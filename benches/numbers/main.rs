@@ -2,14 +2,22 @@
 //! See docs/numbers.md for how each figure comes about.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot be made should stop, loudly")]
 
+mod crew;
 mod process;
 mod server;
 mod stream;
 mod table;
 
 fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    if let [_, word, workers, ..] = words.as_slice()
+        && word == crew::CHILD
+    {
+        return crew::child(workers.parse().expect("a number of workers"));
+    }
     println!("{}\n", process::machine());
     table::head();
     process::measure();
+    crew::measure();
     stream::measure();
 }

@@ -126,7 +126,7 @@ fn eight_workers() {
         let done = results(asked);
         match (is_main, done) {
             (true, 0) => {
-                let brief = |n: usize| json!({"title": format!("work {n}"), "body": "run `true` twenty times"});
+                let brief = |n: usize| json!({"title": format!("work {n}"), "task": "run `true` twenty times"});
                 Answer::Says((0..8).map(|n| call(&format!("toolu_{n}"), "dispatch", brief(n))).collect())
             }
             (true, _) => Answer::Says(vec![text("noted")]),

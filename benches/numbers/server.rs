@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -41,6 +41,7 @@ struct Shared {
     answer: Box<dyn Fn(&Asked) -> Answer + Send + Sync>,
     log: Mutex<Vec<Exchange>>,
     first: Mutex<Option<String>>,
+    holding: AtomicUsize,
     pid: AtomicU32,
     peak: AtomicU64,
 }
@@ -53,6 +54,7 @@ impl Server {
             answer: Box::new(answer),
             log: Mutex::default(),
             first: Mutex::default(),
+            holding: AtomicUsize::new(0),
             pid: AtomicU32::new(0),
             peak: AtomicU64::new(0),
         });
@@ -75,6 +77,11 @@ impl Server {
     /// The body of the first request.
     pub(crate) fn first_body(&self) -> Option<String> {
         self.shared.first.lock().expect("no server thread panics").clone()
+    }
+
+    /// How many answers it is holding open.
+    pub(crate) fn holding(&self) -> usize {
+        self.shared.holding.load(Ordering::SeqCst)
     }
 
     /// Looks at the peak memory of this process whenever it asks.
@@ -113,8 +120,11 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
             Answer::Holds => {
                 let events = opening() + &text_block(0, "thinking about it");
                 stream.write_all(format!("{head}{:x}\r\n{events}\r\n", events.len()).as_bytes())?;
+                shared.holding.fetch_add(1, Ordering::SeqCst);
+                // Nothing comes any more but the end, by closing or by reset.
                 let _ = reader.read(&mut [0; 1]);
                 let answered = Instant::now();
+                shared.holding.fetch_sub(1, Ordering::SeqCst);
                 shared.log.lock().expect("no server thread panics").push(Exchange { asked, answered });
                 return Ok(());
             }
