@@ -1,18 +1,20 @@
 //! Promises about one run of the loop: when the model is called, what it is shown, and what observers see.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
-use tillerman::agent::Outcome;
+use serde_json::{Map, Value, json};
 use tillerman::agent::inbox::Tiller;
+use tillerman::agent::{Limits, Outcome, RunError};
 use tillerman::event::{AgentEvent, Ending};
 use tillerman::message::{Message, NoteId, RawArgs, ToolSpec};
+use tillerman::model::Fault;
 use tillerman::model::scripted::Step;
 use tillerman::session::Session;
-use tillerman::tool::{Tool, ToolContext, ToolError, ToolOutput};
+use tillerman::tool::{FnTool, Tool, ToolContext, ToolError, ToolOutput};
 
 use super::scene::{Scene, tool};
 
@@ -98,6 +100,16 @@ async fn s0_18_s0_20_a_tool_is_told_with_its_input_its_details_and_how_long_it_t
 }
 
 #[tokio::test]
+async fn s0_21_s0_23_s4_16_a_model_that_fails_is_an_event_an_ending_and_an_error() {
+    let played = Scene::new([Step::fails(Fault::Billing, "no credit left")], vec![]).play().await;
+    assert!(matches!(&played.outcome, Err(RunError::Model(error)) if error.fault == Fault::Billing));
+    assert_eq!(played.kinds(), ["run_started", "turn_started", "failed", "run_ended"]);
+    assert!(
+        matches!(played.events.last(), Some(AgentEvent::RunEnded { ending: Ending::Failed { why } }) if why.contains("no credit left"))
+    );
+}
+
+#[tokio::test]
 async fn s0_24_the_conversation_only_grows_and_can_be_read() {
     let played = Scene::new([ring(), Step::says("rung")], vec![bell()]).play().await;
     let context: Vec<Message> = played.session.context().iter().map(|message| (**message).clone()).collect();
@@ -106,6 +118,31 @@ async fn s0_24_the_conversation_only_grows_and_can_be_read() {
         assert_eq!(context[..shown.len()], shown);
     }
     assert_eq!(context.iter().map(Message::text).collect::<Vec<_>>(), ["go", "", "", "rung"]);
+}
+
+/// Two calls in one answer: how many were running at once.
+async fn most_at_once(parallel: bool) -> usize {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = Arc::clone(&most);
+    let slow = FnTool::new("slow", "Takes its time.", true, move |_: Map<String, Value>, _cx| {
+        let (now, most) = (Arc::clone(&now), Arc::clone(&seen));
+        async move {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            now.fetch_sub(1, Ordering::SeqCst);
+            Ok::<_, ToolError>("done".to_owned())
+        }
+    });
+    let two = Step::calls("slow", json!({})).and_calls("slow", json!({}));
+    let mut scene = Scene::new([two, Step::says("both")], vec![Arc::new(slow)]);
+    scene.agent.limits.parallel = parallel;
+    assert_eq!(scene.play().await.answer(), "both");
+    most.load(Ordering::SeqCst)
+}
+
+#[tokio::test(start_paused = true)]
+async fn s0_25_calls_of_one_answer_run_side_by_side_or_one_by_one_as_set() {
+    assert_eq!((most_at_once(true).await, most_at_once(false).await), (2, 1));
 }
 
 #[tokio::test]
@@ -154,6 +191,23 @@ async fn s0_49_s3_40_an_abort_from_another_thread_ends_a_run_that_waits_for_its_
     from_outside.join().unwrap();
     assert_eq!(played.outcome.unwrap(), Outcome::Aborted);
     assert_eq!(played.events.last(), Some(&AgentEvent::RunEnded { ending: Ending::Aborted }));
+}
+
+#[tokio::test]
+async fn s1_01_s4_13_at_the_turn_limit_one_turn_without_tools_sums_up() {
+    let mut scene = Scene::new([ring(), ring(), Step::says("so far: two rings")], vec![bell()]);
+    scene.agent.limits = Limits { max_turns: Some(2), ..Limits::default() };
+    let played = scene.play().await;
+    assert_eq!(played.outcome.unwrap(), Outcome::TurnLimit("so far: two rings".into()));
+    assert_eq!(played.asked.iter().map(|asked| asked.tools.len()).collect::<Vec<_>>(), [1, 1, 0]);
+}
+
+#[tokio::test]
+async fn s4_14_an_unknown_tool_is_answered_with_the_tools_there_are() {
+    let replies = [Step::calls("gong", json!({})), Step::says("sorry")];
+    let played = Scene::new(replies, vec![bell(), tool("horn", || Ok(ToolOutput::text("toot")))]).play().await;
+    let said = played.news(1).remove(0);
+    assert!(["gong", "bell", "horn"].iter().all(|name| said.contains(name)), "{said}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use super::{Promise, later, tested};
 
 pub const PROMISES: &[Promise] = &[
-    later("S1-01", "its room, which is being built"),
+    tested("S1-01", "parity::run::s1_01_s4_13_at_the_turn_limit_one_turn_without_tools_sums_up"),
     later("S1-02", "its room, which is being built"),
     tested("S1-03", "parity::wire::s1_03_s2_02_s4_01_the_sources_providers_are_known"),
     tested("S1-04", "model::retry::every_kind_of_fault_has_its_attempts"),

@@ -13,7 +13,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S3-08", "parity::run::s3_08_a_tool_around_a_tool_replaces_its_result"),
     tested("S3-09", "parity::run::s0_26_s0_46_s3_41_a_steer_is_heard_after_the_tool_and_before_the_next_call"),
     tested("S3-10", "parity::run::s0_15_to_s0_23_observers_see_a_run_in_order"),
-    later("S3-11", "its room, which is being built"),
+    tested("S3-11", "parity::run::s0_21_s0_23_s4_16_a_model_that_fails_is_an_event_an_ending_and_an_error"),
     tested("S3-12", "parity::words::s3_12_events_that_nobody_watches_go_nowhere"),
     tested("S3-13", "parity::words::s3_13_several_observers_see_every_event_in_the_order_of_the_list"),
     tested("S3-14", "trace::a_run_becomes_a_tree_of_spans"),
