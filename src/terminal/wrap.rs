@@ -102,7 +102,7 @@ fn broken(text: String, width: usize, lines: &mut Vec<String>) {
 
 /// Where to break so that the first part fits; `None` leaves it to the terminal.
 fn break_at(line: &str, width: usize) -> Option<usize> {
-    if line.starts_with([' ', '|', '`', '>']) {
+    if line.starts_with([' ', '|', '>']) || line.starts_with("```") {
         return None;
     }
     let mut used = 0;
