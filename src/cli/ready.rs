@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::log;
 use crate::args::Common;
-use crate::config::{self, Config, ConfigError, Flags};
+use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
 use crate::runtime::{Open, OpenError, Runtime, StartError};
 use crate::session::SessionId;
 use crate::terminal::exit::Exit;
@@ -22,6 +22,8 @@ pub struct Ready {
     pub model: String,
     /// Why that one.
     pub why: String,
+    /// Nobody named a model, neither now nor in the settings.
+    pub unchosen: bool,
     /// The folder that is worked in.
     pub root: PathBuf,
     /// What the runtime owns of it.
@@ -69,6 +71,8 @@ pub async fn ready(common: &Common) -> Result<Ready, NotReady> {
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
     let warnings = config.warnings.clone();
+    let named = |origin: &Origin| matches!(origin.key, "model" | "provider") && origin.from != Place::Default;
+    let unchosen = !config.origins.iter().any(named);
     // A missing key is known before anything is started, and nothing can be done without it.
     config
         .models
@@ -82,7 +86,7 @@ pub async fn ready(common: &Common) -> Result<Ready, NotReady> {
     };
     let resumed = which != Open::New;
     match runtime.open(which).await {
-        Ok(session) => Ok(Ready { runtime, session, resumed, model, why, root, state, warnings }),
+        Ok(session) => Ok(Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }),
         Err(error) => {
             runtime.shutdown().await;
             Err(error.into())
@@ -100,7 +104,14 @@ impl Ready {
             Some(rest) => format!("~/{}", rest.display()),
             None => self.root.display().to_string(),
         };
-        format!("tillerman {} · {folder} · {} ({})", env!("CARGO_PKG_VERSION"), self.model, self.why)
+        // Nobody chose the pilot: then what to do about it says more than the search that ended at it.
+        let model = match self.model.strip_suffix("/pilot") {
+            Some(pilot) if self.unchosen => {
+                format!("{pilot}: no language model (no key found; set ANTHROPIC_API_KEY or use -m)")
+            }
+            _ => format!("{} ({})", self.model, self.why),
+        };
+        format!("tillerman {} · {folder} · {model}", env!("CARGO_PKG_VERSION"))
     }
 }
 
