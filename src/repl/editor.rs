@@ -10,6 +10,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use reedline::{
     EditCommand, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers, Keybindings, Prompt, PromptEditMode,
     PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, Signal, default_emacs_keybindings,
@@ -26,6 +27,7 @@ const WAITING: usize = 64;
 const LOOK: Duration = Duration::from_millis(20);
 
 const STOP: &str = "stop";
+const INTERRUPT: &str = "interrupt";
 const FOLLOW_UP: &str = "follow up";
 
 /// What a person did at the prompt.
@@ -80,9 +82,8 @@ impl Editor {
             reedline = reedline.with_history(Box::new(history));
         }
         let repaint = reedline.repaint_signal();
-        let (sign, seen) = (Sign { busy: busy.clone() }, line.clone());
-        let thread =
-            thread::Builder::new().name("prompt".into()).spawn(move || read(reedline, &sign, &seen, &typed))?;
+        let sign = Sign { busy: busy.clone() };
+        let thread = thread::Builder::new().name("prompt".into()).spawn(move || read(reedline, &sign, &typed))?;
         let repaint = Box::new(move || repaint.request_repaint());
         Ok(Editor { printer: sender, line, busy, repaint, leave, thread: Some(thread) })
     }
@@ -104,11 +105,19 @@ impl Editor {
     }
 }
 
-fn read(mut editor: Reedline, sign: &Sign, seen: &Line, typed: &UnboundedSender<Typed>) {
+fn read(mut editor: Reedline, sign: &Sign, typed: &UnboundedSender<Typed>) {
     loop {
-        let act = match editor.read_line(sign) {
+        let signal = editor.read_line(sign);
+        // What is typed before the next prompt is neither echoed nor a signal: the terminal stays raw in between.
+        if let Err(error) = enable_raw_mode() {
+            tracing::warn!(%error, "the terminal cannot be made raw");
+        }
+        let act = match signal {
             Ok(Signal::Success(line)) => Typed::Line(line),
-            Ok(Signal::CtrlC) => Typed::Interrupt { empty: seen.is_empty() },
+            Ok(Signal::CtrlC) => Typed::Interrupt { empty: false },
+            Ok(Signal::HostCommand(word)) if word == INTERRUPT => {
+                Typed::Interrupt { empty: taken(&mut editor).is_empty() }
+            }
             Ok(Signal::HostCommand(word)) if word == FOLLOW_UP => Typed::FollowUp(taken(&mut editor)),
             Ok(Signal::HostCommand(_)) => Typed::Stop,
             Ok(Signal::CtrlD) => Typed::End,
@@ -124,12 +133,15 @@ fn read(mut editor: Reedline, sign: &Sign, seen: &Line, typed: &UnboundedSender<
             break;
         }
     }
+    if let Err(error) = disable_raw_mode() {
+        tracing::warn!(%error, "the terminal is left raw; `stty sane` mends it");
+    }
     if let Err(error) = editor.sync_history() {
         tracing::warn!(%error, "the history of the prompt is not kept");
     }
 }
 
-/// The line as it stands, which is then cleared and remembered like one that was sent.
+/// The line as it stands, which is then cleared.
 fn taken(editor: &mut Reedline) -> String {
     let line = editor.current_buffer_contents().to_owned();
     editor.run_edit_commands(&[EditCommand::Clear]);
@@ -138,10 +150,13 @@ fn taken(editor: &mut Reedline) -> String {
 
 fn keys() -> Keybindings {
     let mut keys = default_emacs_keybindings();
-    // While the history is searched, Esc ends the search and nothing else.
-    let stop = ReedlineEvent::Multiple(vec![ReedlineEvent::Esc, ReedlineEvent::ExecuteHostCommand(STOP.into())]);
-    let escape = ReedlineEvent::UntilFound(vec![stop, ReedlineEvent::Esc]);
-    keys.add_binding(KeyModifiers::NONE, KeyCode::Esc, escape);
+    // While the history is searched, these two end the search and nothing else.
+    let unless_searching = |word: &str, otherwise| {
+        let command = ReedlineEvent::Multiple(vec![ReedlineEvent::Esc, ReedlineEvent::ExecuteHostCommand(word.into())]);
+        ReedlineEvent::UntilFound(vec![command, otherwise])
+    };
+    keys.add_binding(KeyModifiers::NONE, KeyCode::Esc, unless_searching(STOP, ReedlineEvent::Esc));
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('c'), unless_searching(INTERRUPT, ReedlineEvent::CtrlC));
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, ReedlineEvent::ExecuteHostCommand(FOLLOW_UP.into()));
     let newline = ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline.clone());

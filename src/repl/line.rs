@@ -27,11 +27,6 @@ struct Typed {
 }
 
 impl Line {
-    /// Nothing is typed.
-    pub(super) fn is_empty(&self) -> bool {
-        self.lock().text.is_empty()
-    }
-
     /// Waits until printing above the line is safe, or the time is over; answers whether it is.
     pub(super) fn wait_until_safe(&self, width: usize, most: Duration) -> bool {
         let wrong = |typed: &mut Typed| !is_safe(&typed.text, typed.cursor, width);

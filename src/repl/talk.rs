@@ -66,9 +66,12 @@ impl<'a> Talk<'a> {
         self.waiting
     }
 
-    /// How the conversation went, for a script: the exit code of its last run.
+    /// What leaving means: for a script how its last run ended, for a person nothing.
     pub(super) fn exit(&self) -> Exit {
-        self.exit
+        match self.out {
+            Out::Above(_) => Exit::Done,
+            Out::Plain => self.exit,
+        }
     }
 
     /// Waits until nothing runs and every report is told.
