@@ -1,0 +1,127 @@
+//! `tillerman run`: the answer on stdout, what happens as JSON, tasks waited for or named, signals obeyed.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Place, types, wait_until};
+use crate::server::{Server, says};
+
+#[test]
+fn the_prompt_may_come_from_stdin() {
+    let done = Place::new().tillerman_with(&["run", "-"], &[], "2 * (3 + 4)");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(done.stdout.contains("14"), "{}", done.stdout);
+}
+
+#[test]
+fn words_come_before_what_is_on_stdin() {
+    let server = Server::list([says().text("Fine.")]);
+    let args = ["run", "review", "this", "-", "-m", "anthropic/x", "--base-url", &server.base_url()];
+    let done = Place::new().tillerman_with(&args, &[("ANTHROPIC_API_KEY", "sk-test-1")], "the diff\n");
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Fine.\n"), "{}", done.stderr);
+    assert_eq!(server.requests()[0].last_user(), "review this\n\nthe diff\n");
+}
+
+#[test]
+fn json_lines_tell_it_all_and_end_with_the_end() {
+    let done = Place::new().tillerman(&["run", "--json", "run `echo to the tiller`"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let lines = done.lines();
+    let types = types(&lines, "main");
+    assert_eq!(types.first().map(String::as_str), Some("session.start"));
+    for kind in ["turn.start", "tool.start", "tool.end", "text.delta", "message", "usage", "turn.end"] {
+        assert!(types.iter().any(|found| found == kind), "{kind} is missing in {types:?}");
+    }
+    let end = lines.iter().find(|line| line["type"] == "tool.end").unwrap();
+    assert!(end["output"].as_str().unwrap().contains("to the tiller"), "{end}");
+}
+
+#[test]
+fn json_ends_with_the_end_also_when_nothing_could_begin() {
+    let done = Place::new().tillerman(&["run", "--json", "hi", "-m", "anthropic/x"]);
+    assert_eq!(done.code, Some(3));
+    let lines = done.lines();
+    assert_eq!(types(&lines, "main"), ["error", "session.end"]);
+    assert!(lines[0]["message"].as_str().unwrap().contains("ANTHROPIC_API_KEY"));
+}
+
+#[test]
+fn waiting_prints_what_the_agent_says_to_the_result() {
+    let done = Place::new().tillerman(&["run", "--json", "--wait", "dispatch count: echo 4 lines"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let lines = done.lines();
+    let worker = types(&lines, "t_001");
+    assert_eq!(worker.first().map(String::as_str), Some("worker.start"), "{worker:?}");
+    assert_eq!(worker.last().map(String::as_str), Some("worker.end"), "{worker:?}");
+    let end = lines.last().unwrap();
+    assert!(end["result"].as_str().unwrap().contains("4 lines"), "{end}");
+    assert_eq!(end["interrupted"], serde_json::json!([]));
+}
+
+#[test]
+fn without_waiting_a_task_at_work_is_named_and_recorded_as_interrupted() {
+    let place = Place::new();
+    let done = place.tillerman(&["run", "dispatch long: sleep 300"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(done.stderr.contains("t_001 interrupted") && done.stderr.contains("--wait"), "{}", done.stderr);
+    let list = place.tillerman(&["tasks"]);
+    assert!(list.stdout.contains("t_001") && list.stdout.contains("interrupted"), "{}", list.stdout);
+}
+
+/// A run whose command is under way; the command's own process id is in `pid`.
+fn at_work(place: &Place, json: bool) -> (Child, u32) {
+    let prompt = "run `echo $$ > pid; exec sleep 300`";
+    let args: &[&str] = if json { &["run", "--json", prompt] } else { &["run", prompt] };
+    let mut command = place.command(args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let pid = || std::fs::read_to_string(place.path().join("pid")).ok()?.trim().parse().ok();
+    wait_until("the command runs", || pid().is_some());
+    (child, pid().unwrap())
+}
+
+fn is_alive(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+}
+
+#[test]
+fn a_signal_ends_the_run_its_command_and_the_json_within_two_seconds() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let place = Place::new();
+        let (mut child, command) = at_work(&place, true);
+        let began = Instant::now();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let mut out = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        wait_until("the command is gone", || !is_alive(command));
+        let last = out.lines().last().unwrap();
+        assert!(last.contains("\"session.end\"") && last.contains(&format!("\"exit_code\":{code}")), "{last}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() {
+    let place = Place::new();
+    let mut command = place.command(&["run", "--json", "--wait", "dispatch talk: seq 2000"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.contains("session.start"));
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.contains("panicked")), (Some(0), false), "{said}");
+}
+
+#[test]
+fn lines_of_a_pipe_are_answered_one_after_the_other() {
+    let done = Place::new().tillerman_with(&[], &[], "2 + 2\n\n!echo by hand\n3 * 5\n/taks\n");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let place = |text: &str| done.stdout.find(text).unwrap_or_else(|| panic!("no {text} in {}", done.stdout));
+    assert!(place("4") < place("by hand") && place("by hand") < place("15"));
+    assert!(done.stderr.contains("did you mean /task"), "{}", done.stderr);
+    assert!(!done.stdout.contains('\u{1b}') && !done.stderr.contains('\u{1b}'));
+}

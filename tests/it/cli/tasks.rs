@@ -1,0 +1,83 @@
+//! `tillerman tasks`: looked at from a second terminal, while the first works.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::{Place, wait_until};
+
+#[test]
+fn tasks_are_shown_while_another_program_runs_them() {
+    let place = Place::new();
+    std::fs::write(place.path().join("wait"), "until [ -e go ]; do sleep 0.01; done").unwrap();
+    let mut run = place.command(&["run", "--wait", "dispatch slow: echo begun; sh wait"]);
+    let mut run = run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let progress = place.path().join(".tasks/t_001/progress.md");
+    wait_until("the first step is done", || {
+        std::fs::read_to_string(&progress).is_ok_and(|text| text.contains("begun"))
+    });
+
+    let list = place.tillerman(&["tasks", "list", "--json"]);
+    let row: Value = serde_json::from_str(list.stdout.trim()).unwrap();
+    assert_eq!((&row["id"], &row["status"], &row["title"]), (&"t_001".into(), &"running".into(), &"slow".into()));
+    let show = place.tillerman(&["tasks", "show", "t_001"]);
+    assert!(show.stdout.contains("progress") && show.stdout.contains("begun"), "{}", show.stdout);
+
+    let mut tail = place.command(&["tasks", "tail", "t_001"]);
+    let tail = tail.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    std::fs::write(place.path().join("go"), "").unwrap();
+    let tail = tail.wait_with_output().unwrap();
+    let text = String::from_utf8(tail.stdout).unwrap();
+    assert_eq!(tail.status.code(), Some(0), "{text}");
+    assert!(text.contains("begun") && text.contains("✓ t_001 done"), "{text}");
+    assert!(run.wait().unwrap().success());
+
+    let show = place.tillerman(&["tasks", "show", "t_001", "--json"]);
+    let row: Value = serde_json::from_str(show.stdout.trim()).unwrap();
+    assert_eq!(row["result"]["status"], "done");
+}
+
+#[test]
+fn a_task_that_is_not_there_is_named() {
+    let place = Place::new();
+    let done = place.tillerman(&["tasks", "show", "t_009"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
+    assert!(done.stderr.contains("t_009"), "{}", done.stderr);
+    let done = place.tillerman(&["tasks", "tail", "nine"]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert_eq!(place.tillerman(&["tasks"]).stdout, "no tasks yet\n");
+}
+
+#[test]
+fn init_writes_once_trusts_and_doctor_then_finds_nothing_bad() {
+    let place = Place::new();
+    let before = place.tillerman(&["doctor"]);
+    assert!(before.stdout.contains("not trusted"), "{}", before.stdout);
+    let first = place.tillerman(&["init"]);
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    assert!(first.stdout.contains("wrote config.md") && place.path().join("AGENTS.md").exists(), "{}", first.stdout);
+    std::fs::write(place.path().join("AGENTS.md"), "mine").unwrap();
+    let second = place.tillerman(&["init"]);
+    assert!(second.stdout.contains("kept  AGENTS.md") && !second.stdout.contains("wrote"), "{}", second.stdout);
+    assert_eq!(std::fs::read_to_string(place.path().join("AGENTS.md")).unwrap(), "mine");
+
+    let after = place.tillerman(&["doctor", "--json"]);
+    assert_eq!(after.code, Some(0), "{}", after.stdout);
+    let found: Value = serde_json::from_str(&after.stdout).unwrap();
+    assert_eq!(found["ok"], true, "{found}");
+    let rows = found["rows"].as_array().unwrap();
+    let find = |text: &str| rows.iter().any(|row| row["found"].as_str().unwrap().contains(text));
+    assert!(
+        find("pilot/pilot") && find("trusted") && find("ANTHROPIC_API_KEY is not set") && find("git version"),
+        "{found}"
+    );
+}
+
+#[test]
+fn doctor_names_what_is_wrong_with_the_settings() {
+    let place = Place::new();
+    std::fs::write(place.path().join("config.md"), "---\nmax_turns: [\n---\n").unwrap();
+    let done = place.tillerman(&["doctor"]);
+    assert_eq!(done.code, Some(1), "{}", done.stdout);
+    assert!(done.stdout.contains("✗") && done.stdout.contains("config.md"), "{}", done.stdout);
+}
