@@ -2,3 +2,5 @@
 
 mod command;
 mod line;
+mod pty;
+mod story;

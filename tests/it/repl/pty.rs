@@ -1,0 +1,172 @@
+//! The real program on a real terminal of 80 columns and 24 rows, and what a person sees of it.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+/// Long enough for a loaded machine; whoever waits looks whenever something is drawn.
+const PATIENCE: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(10);
+const COLUMNS: u16 = 80;
+const ROWS: u16 = 24;
+
+pub struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    input: Input,
+    screen: Arc<Screen>,
+    _master: Box<dyn MasterPty + Send>,
+}
+
+/// What is drawn, and a bell for whoever waits for more.
+struct Screen {
+    parser: Mutex<vt100::Parser>,
+    drawn: Condvar,
+}
+
+type Input = Arc<Mutex<Box<dyn Write + Send>>>;
+
+impl Terminal {
+    /// Starts tillerman in a workspace, with a home of its own and no keys.
+    pub fn start(workspace: &Path, home: &Path, args: &[&str]) -> Terminal {
+        let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tillerman"));
+        command.args(args);
+        command.cwd(workspace);
+        command.env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", home);
+        command.env("TILLERMAN_HOME", home);
+        command.env("TERM", "xterm-256color");
+        command.env("NO_COLOR", "1");
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let parser = Mutex::new(vt100::Parser::new(ROWS, COLUMNS, 1000));
+        let screen = Arc::new(Screen { parser, drawn: Condvar::new() });
+        let output = pair.master.try_clone_reader().unwrap();
+        let input: Input = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
+        let (shown, answers) = (screen.clone(), input.clone());
+        thread::spawn(move || draw(output, &shown, &answers));
+        Terminal { child, input, screen, _master: pair.master }
+    }
+
+    pub fn type_keys(&self, keys: &str) {
+        let mut input = self.input.lock().unwrap();
+        input.write_all(keys.as_bytes()).unwrap();
+        input.flush().unwrap();
+    }
+
+    /// Types a line and sends it, once the prompt shows it whole.
+    pub fn say(&self, line: &str) {
+        self.type_keys(line);
+        let end: String = line.chars().rev().take(30).collect::<Vec<_>>().into_iter().rev().collect();
+        self.wait_until(&format!("{end:?} in the prompt"), |screen| input_line(screen).ends_with(&end));
+        self.type_keys("\r");
+    }
+
+    pub fn wait_for(&self, text: &str) {
+        self.wait_until(text, |screen| screen.contains(text));
+    }
+
+    /// Waits for an empty prompt of this kind.
+    pub fn wait_for_prompt(&self, prompt: &str) {
+        let empty = (prompt.trim_end().to_owned(), 3);
+        self.wait_until(&format!("the prompt {prompt:?}"), |_| {
+            let (line, column) = self.cursor_line();
+            (line.trim_end().to_owned(), column) == empty
+        });
+    }
+
+    /// Waits until the screen is as wanted, and shows it when it never is.
+    pub fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
+        let began = Instant::now();
+        loop {
+            let screen = self.contents();
+            if wanted(&screen) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "never seen: {what}\n{screen}");
+            self.screen.wait();
+        }
+    }
+
+    /// All rows, without blanks at their ends.
+    pub fn contents(&self) -> String {
+        self.screen.parser().screen().contents()
+    }
+
+    /// The row with the cursor, and the cursor's column.
+    pub fn cursor_line(&self) -> (String, u16) {
+        let parser = self.screen.parser();
+        let (row, column) = parser.screen().cursor_position();
+        let line = parser.screen().rows(0, COLUMNS).nth(row.into()).unwrap_or_default();
+        (line, column)
+    }
+
+    /// Waits for the program to end; answers its exit code.
+    pub fn wait_for_end(mut self) -> u32 {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.exit_code();
+            }
+            assert!(began.elapsed() < PATIENCE, "still running\n{}", self.contents());
+            self.screen.wait();
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It has ended in every test that passes.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The last row that is not empty: there the prompt is.
+fn input_line(screen: &str) -> &str {
+    screen.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+impl Screen {
+    fn parser(&self) -> MutexGuard<'_, vt100::Parser> {
+        self.parser.lock().unwrap()
+    }
+
+    fn draw(&self, bytes: &[u8]) {
+        self.parser().process(bytes);
+        self.drawn.notify_all();
+    }
+
+    /// Until something is drawn, but not for long.
+    fn wait(&self) {
+        drop(self.drawn.wait_timeout(self.parser(), LOOK).unwrap());
+    }
+}
+
+/// Draws what the program writes, and answers when it asks where the cursor is.
+fn draw(mut output: Box<dyn Read + Send>, screen: &Screen, answers: &Input) {
+    let mut bytes = [0; 4096];
+    let mut tail = Vec::new();
+    while let Ok(count @ 1..) = output.read(&mut bytes) {
+        tail.extend_from_slice(&bytes[..count]);
+        // A question may come in pieces; what is drawn before it decides the answer.
+        while let Some(at) = tail.windows(4).position(|window| window == b"\x1b[6n") {
+            let rest = tail.split_off(at + 4);
+            screen.draw(&tail[..at]);
+            tail = rest;
+            let (row, column) = screen.parser().screen().cursor_position();
+            let mut input = answers.lock().unwrap();
+            let _ = write!(input, "\x1b[{};{}R", row + 1, column + 1).and_then(|()| input.flush());
+        }
+        let kept = (1..4).rev().find(|kept| tail.ends_with(&b"\x1b[6n"[..*kept])).unwrap_or(0);
+        let rest = tail.split_off(tail.len() - kept);
+        screen.draw(&tail);
+        tail = rest;
+    }
+}

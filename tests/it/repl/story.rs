@@ -1,0 +1,204 @@
+//! A person at the prompt, with workers in the background.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::pty::Terminal;
+
+/// A step that lasts until the test makes the file `go`.
+const WAIT: &str = "sh wait";
+
+struct Place {
+    workspace: TempDir,
+    home: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let place = Place { workspace: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() };
+        fs::write(place.path().join("wait"), "until [ -e go ]; do sleep 0.01; done").unwrap();
+        place
+    }
+
+    fn path(&self) -> &Path {
+        self.workspace.path()
+    }
+
+    fn start(&self, args: &[&str]) -> Terminal {
+        let terminal = Terminal::start(self.path(), self.home.path(), args);
+        terminal.wait_for_prompt(" > ");
+        terminal
+    }
+
+    fn go(&self) {
+        fs::write(self.path().join("go"), "").unwrap();
+    }
+
+    fn result(&self, task: &str) -> String {
+        fs::read_to_string(self.path().join(".tasks").join(task).join("result.md")).unwrap()
+    }
+}
+
+#[test]
+fn the_first_line_says_who_answers_and_why() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    let first = terminal.contents();
+    assert!(first.starts_with("tillerman 0."), "{first}");
+    assert!(first.contains("pilot: no language model"), "{first}");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn the_prompt_answers_while_a_worker_runs_and_a_steer_reaches_it() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say(&format!("dispatch count: {WAIT}; echo counted"));
+    terminal.wait_for("▶ t_001 count");
+    terminal.say("2 * (3 + 4)");
+    terminal.wait_for("14");
+    terminal.say("@t_001 also run `echo steered by hand`");
+    terminal.wait_for("↳ steer #");
+    terminal.say("/tasks");
+    terminal.wait_for("t_001 running");
+    place.go();
+    terminal.wait_for("✓ t_001 done");
+    let result = place.result("t_001");
+    assert!(result.contains("counted") && result.contains("steered by hand"), "{result}");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn news_leave_the_half_typed_line_as_it_is() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say(&format!("dispatch wait: {WAIT}"));
+    terminal.wait_for("▶ t_001 wait");
+    terminal.wait_for_prompt(" > ");
+    terminal.type_keys("半行字 half");
+    terminal.wait_for("半行字 half");
+    place.go();
+    terminal.wait_for("✓ t_001 done");
+    terminal.wait_for("result.md");
+    let typed = || terminal.cursor_line();
+    terminal.wait_until("the line below the news", |_| typed() == (" > 半行字 half".to_owned(), 14));
+    terminal.type_keys(" a line\u{1b}[D\u{1b}[D\u{1b}[DX");
+    terminal.wait_until("the line edited", |_| typed() == (" > 半行字 half a lXine".to_owned(), 19));
+    terminal.type_keys("\u{3}");
+    terminal.wait_for_prompt(" > ");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn news_wait_for_a_line_above_which_they_cannot_be_printed() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say(&format!("dispatch wait: {WAIT}"));
+    terminal.wait_for("▶ t_001 wait");
+    terminal.wait_for_prompt(" > ");
+    let long = "字".repeat(35);
+    terminal.type_keys(&long);
+    terminal.wait_for(&long);
+    let before = terminal.contents();
+    place.go();
+    let result = place.path().join(".tasks/t_001/result.md");
+    terminal.wait_until("the task is over", |_| result.exists());
+    assert_eq!(terminal.contents(), before);
+    terminal.type_keys("\u{3}");
+    terminal.wait_for("✓ t_001 done");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn a_worker_is_aborted_and_quitting_names_what_it_interrupts() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say("dispatch one: sleep 300");
+    terminal.wait_for("▶ t_001 one");
+    terminal.say("/abort t_001");
+    terminal.wait_for("■ t_001 aborted");
+    assert!(place.result("t_001").contains("aborted"));
+    terminal.say("/steer t_001 too late");
+    terminal.wait_for("t_001 has already ended");
+    terminal.say("dispatch two: sleep 300");
+    terminal.wait_for("▶ t_002 two");
+    terminal.say("/quit");
+    terminal.wait_for("■ interrupted: t_002");
+    assert_eq!(terminal.wait_for_end(), 0);
+    assert!(place.result("t_002").contains("interrupted"));
+}
+
+#[test]
+fn a_watched_worker_is_seen_at_work() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say(&format!("dispatch seen: {WAIT}; echo in sight"));
+    terminal.wait_for("▶ t_001 seen");
+    terminal.say("/attach t_001");
+    terminal.wait_for("watching");
+    place.go();
+    terminal.wait_for("t_001 │ │ in sight");
+    terminal.wait_for("✓ t_001 done");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn escape_stops_the_run_and_control_c_twice_leaves() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say("run `sleep 300`");
+    terminal.wait_for_prompt(" ↳ ");
+    terminal.type_keys("\u{1b}");
+    terminal.wait_for("■ stopped");
+    terminal.type_keys("\u{1b}");
+    terminal.wait_for("nothing to stop");
+    terminal.type_keys("gone\u{3}");
+    terminal.wait_for_prompt(" > ");
+    terminal.type_keys("\u{3}");
+    terminal.wait_for("Ctrl-C again leaves");
+    terminal.type_keys("\u{3}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn a_conversation_goes_on_where_it_ended() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say("3 * 37");
+    terminal.wait_for("111");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+    let terminal = place.start(&["-c"]);
+    let shown = terminal.contents();
+    assert!(shown.contains(" > 3 * 37") && shown.contains("111"), "{shown}");
+    terminal.type_keys("\u{1b}[A");
+    terminal.wait_until("the line of before", |_| terminal.cursor_line().0 == " > 3 * 37");
+    terminal.type_keys("\u{3}");
+    terminal.wait_for_prompt(" > ");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn commands_and_slips_are_answered_at_the_prompt() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say("/help steer");
+    terminal.wait_for("reads it before its next step");
+    terminal.say("/staus");
+    terminal.wait_for("did you mean /status?");
+    terminal.say("/status");
+    terminal.wait_for("workers  0 running");
+    terminal.say("!printf 'a\\033[2Jb\\n'");
+    terminal.wait_for("ab");
+    terminal.wait_for("✓ 0.");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
