@@ -11,6 +11,9 @@ const LINES: usize = 40;
 /// Most characters of an output that are quoted.
 const CHARACTERS: usize = 6_000;
 
+/// Longest output that is told on the line of its command.
+const SHORT: usize = 60;
+
 /// What a result means, in a sentence and the result.
 pub(super) fn answer(call: &ToolCall, result: &ToolResult) -> String {
     let args: Map<String, Value> = serde_json::from_str(&call.args.0).unwrap_or_default();
@@ -34,11 +37,13 @@ pub(super) fn answer(call: &ToolCall, result: &ToolResult) -> String {
 
 fn ran(command: &str, outcome: &Outcome<'_>) -> String {
     let command = first_line(command);
-    match (outcome.succeeded, outcome.output) {
-        (true, "") => format!("`{command}` wrote nothing."),
-        (true, output) => format!("`{command}`:\n{}", quoted(output)),
-        (false, "") => format!("`{command}` failed: {}", outcome.end),
-        (false, output) => format!("`{command}` failed: {}\n{}", outcome.end, quoted(output)),
+    let name = command.strip_prefix("# ").map_or_else(|| format!("`{command}`"), str::to_owned);
+    let end = if outcome.succeeded { String::new() } else { format!(" failed: {}", outcome.end) };
+    match outcome.output {
+        "" if outcome.succeeded => format!("{name} wrote nothing."),
+        "" => format!("{name}{end}"),
+        line if outcome.succeeded && !line.contains('\n') && line.len() <= SHORT => format!("{name}: {line}"),
+        output => format!("{name}{}\n{}", if outcome.succeeded { ":" } else { end.as_str() }, quoted(output)),
     }
 }
 

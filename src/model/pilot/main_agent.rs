@@ -60,7 +60,7 @@ fn report(id: &str, how: &str, line: &str, tools: &[ToolSpec], speech: &mut Spee
     let title = fact("title:");
     let titled = if title.is_empty() { String::new() } else { format!(" “{title}”") };
     let word = match how {
-        "completed" => "is done",
+        "completed" => "has ended",
         "failed" => "failed",
         "aborted" => "was aborted",
         "limited" => "used up its turns",
@@ -85,7 +85,9 @@ fn call(intent: &Intent<'_>) -> Option<(&'static str, Value)> {
         Intent::Count(path) => shell(format!("wc -l -- {}", words(path))),
         Intent::Find(name) => shell(format!("find . -name {} -not -path './.git/*'", word(name))),
         Intent::Outline(path) => shell(format!("grep -n '^#' -- {}", word(path))),
-        Intent::TodoAdd(text) => shell(format!("printf '%s\\n' {} >> todo.md", word(&format!("- [ ] {text}")))),
+        Intent::TodoAdd(text) => {
+            shell(format!("# todo.md\nprintf '%s\\n' {} | tee -a todo.md", word(&format!("- [ ] {text}"))))
+        }
         Intent::TodoDone(number) => shell(TODO_DONE.replace("NUMBER", &number.to_string())),
         Intent::TodoList => shell(TODO_LIST.to_owned()),
         Intent::Read(path) => Some(("read_file", json!({ "path": path }))),
@@ -104,15 +106,18 @@ fn call(intent: &Intent<'_>) -> Option<(&'static str, Value)> {
     }
 }
 
-const TESTS: &str = "if [ -f Cargo.toml ]; then cargo test; elif [ -f package.json ]; then npm test; \
+/// A first line `# …` is the heading under which the result is told.
+const TESTS: &str = "# The tests\n\
+    if [ -f Cargo.toml ]; then cargo test; elif [ -f package.json ]; then npm test; \
     elif [ -f Makefile ]; then make test; elif [ -f test.sh ]; then sh test.sh; \
     else echo 'no Cargo.toml, package.json, Makefile or test.sh here'; exit 1; fi";
 
-const TODO_LIST: &str = "if [ -s todo.md ]; then grep -n '' todo.md; else echo 'the list is empty'; fi";
+const TODO_LIST: &str = "# todo.md\nif [ -s todo.md ]; then grep -n '' todo.md; else echo 'the list is empty'; fi";
 
 /// Ticks a line by its number, and says it.
-const TODO_DONE: &str = "awk -v n=NUMBER 'NR==n{sub(/\\[ \\]/,\"[x]\"); print > \"/dev/stderr\"} {print}' todo.md \
-    > todo.md.new && mv todo.md.new todo.md";
+const TODO_DONE: &str = "# todo.md\n\
+    awk -v n=NUMBER 'NR == n { sub(/\\[ \\]/, \"[x]\"); print > \"/dev/stderr\" } { print } END { exit NR < n }' todo.md \
+    > todo.md.new && mv todo.md.new todo.md || { rm -f todo.md.new; echo 'no line NUMBER there'; exit 1; }";
 
 /// A brief that a worker's pilot executes and any other worker understands.
 fn runbook(steps: &[String]) -> String {

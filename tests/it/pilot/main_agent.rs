@@ -42,7 +42,11 @@ async fn a_line_becomes_the_call_that_it_means() {
         ("count it's", "shell", json!({"command": "wc -l -- 'it'\\''s'"})),
         ("outline README.md", "shell", json!({"command": "grep -n '^#' -- 'README.md'"})),
         ("find *.rs", "shell", json!({"command": "find . -name '*.rs' -not -path './.git/*'"})),
-        ("todo add buy 'milk'", "shell", json!({"command": "printf '%s\\n' '- [ ] buy '\\''milk'\\''' >> todo.md"})),
+        (
+            "todo add buy 'milk'",
+            "shell",
+            json!({"command": "# todo.md\nprintf '%s\\n' '- [ ] buy '\\''milk'\\''' | tee -a todo.md"}),
+        ),
     ];
     for (line, name, args) in table {
         assert_eq!(leads_to(line).await, (name.to_owned(), args), "{line}");
@@ -142,6 +146,8 @@ async fn results_become_a_sentence_and_the_result() {
     let table = [
         ("run ls", "a\nb", "`ls`:\n```\na\nb\n```"),
         ("run true", "(no output)", "`true` wrote nothing."),
+        ("time", "Sat Nov 21", "`date`: Sat Nov 21"),
+        ("todo", "1:- [ ] milk\n2:- [ ] eggs", "todo.md:\n```\n1:- [ ] milk\n2:- [ ] eggs\n```"),
         ("run cat x", "```\ncode\n```", "`cat x`:\n````\n```\ncode\n```\n````"),
         ("read a.md", "File: a.md (1 lines)\n1: hello\n", "```\nFile: a.md (1 lines)\n1: hello\n```"),
         ("grep x in src", "src/a:1:x", "`x` in src:\n```\nsrc/a:1:x\n```"),
@@ -208,7 +214,7 @@ async fn a_long_output_is_cut_and_says_by_how_much() {
 #[tokio::test]
 async fn s3_35_a_report_makes_it_load_the_result_and_relay_it() {
     for (how, word) in [
-        ("completed", "is done"),
+        ("completed", "has ended"),
         ("failed", "failed"),
         ("aborted", "was aborted"),
         ("limited", "used up its turns"),
@@ -240,7 +246,7 @@ async fn lines_said_while_a_tool_ran_are_all_taken_up() {
     talk.hears("1+1");
     talk.hears("read a.md");
     let reply = talk.reply().await;
-    assert_eq!(reply.text(), "`sleep 1`:\n```\nslept\n```\n\n1+1 = 2");
+    assert_eq!(reply.text(), "`sleep 1`: slept\n\n1+1 = 2");
     assert_eq!(calls(&reply), [("read_file".to_owned(), json!({"path": "a.md"}))]);
 }
 
@@ -250,5 +256,5 @@ async fn a_tool_that_is_not_on_offer_is_not_called() {
     talk.hears("read a.md");
     assert_eq!(talk.reply().await.text(), "The tool read_file is not available to me here.");
     talk.hears("[Worker completed t_001]");
-    assert_eq!(talk.reply().await.text(), "t_001 is done.\n\nIts result is in .tasks/t_001/result.md.");
+    assert_eq!(talk.reply().await.text(), "t_001 has ended.\n\nIts result is in .tasks/t_001/result.md.");
 }
