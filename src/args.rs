@@ -79,6 +79,8 @@ pub enum Command {
         #[arg(long)]
         wait: bool,
     },
+    /// Watch a main agent and two real workers in a folder of their own; no key, no network, a few seconds.
+    Demo,
     /// Look at the tasks of this workspace, also while another terminal runs them.
     Tasks {
         /// Which way to look; the list when not given.

@@ -38,6 +38,7 @@ async fn command(args: Args) -> Exit {
     match command {
         None => prompt(&common).await,
         Some(Command::Run { prompt, json, wait }) => run(&common, &prompt, json, wait).await,
+        Some(Command::Demo) => demo(&common).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
         Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
         Some(Command::Init { dir }) => init(&common, dir),
@@ -73,6 +74,14 @@ async fn run(common: &Common, words: &[String], json: bool, wait: bool) -> Exit 
     let width = crossterm::terminal::size().ok().filter(|_| stderr.is_terminal()).map(|(columns, _)| columns.into());
     let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width };
     cli::run::run(cli::ready::ready(common).await, prompt, &setup).await
+}
+
+async fn demo(common: &Common) -> Exit {
+    let stdout = io::stdout();
+    let width =
+        crossterm::terminal::size().ok().filter(|_| stdout.is_terminal()).map_or(100, |(columns, _)| columns.into());
+    let setup = cli::demo::Setup { look: look(common, &stdout), width, parent: std::env::temp_dir() };
+    cli::demo::demo(&setup).await
 }
 
 async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {

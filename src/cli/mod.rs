@@ -1,5 +1,6 @@
 //! The commands of the command line that are not the terminal: run, tasks, demo, doctor, init.
 
+pub mod demo;
 pub mod doctor;
 pub mod init;
 pub mod json;
