@@ -3,6 +3,7 @@
 mod agent;
 mod cli;
 mod config;
+mod demo;
 mod house;
 mod markdown;
 mod model;
