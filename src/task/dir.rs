@@ -4,16 +4,14 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 
+use super::front::{ResultFront, TaskFront};
 use super::progress::{append_line, read_tail};
 use super::{Brief, TaskId, TaskReport, TaskStatus};
 use crate::markdown::{self, MarkdownError};
-use crate::message::Usage;
 use crate::workspace::write_atomic;
 
 /// The directory of one task, `.tasks/t_001`.
@@ -21,6 +19,8 @@ use crate::workspace::write_atomic;
 pub struct TaskDir {
     id: TaskId,
     path: PathBuf,
+    /// task.md and result.md are forced to the disk when they are written.
+    durable: bool,
 }
 
 /// What task.md says.
@@ -72,48 +72,6 @@ pub enum TaskError {
     NotADirectory(PathBuf),
 }
 
-/// The frontmatter of task.md. Keys that this version does not know are kept when the file is rewritten.
-#[derive(Serialize, Deserialize)]
-struct TaskFront {
-    id: TaskId,
-    title: String,
-    status: TaskStatus,
-    created: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    touches: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    max_turns: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    session: Option<String>,
-    #[serde(default = "first_level")]
-    depth: u32,
-    #[serde(flatten)]
-    rest: serde_json::Map<String, Value>,
-}
-
-/// The frontmatter of result.md.
-#[derive(Serialize, Deserialize)]
-struct ResultFront {
-    id: TaskId,
-    title: String,
-    status: TaskStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    started: Option<Timestamp>,
-    ended: Timestamp,
-    turns: u32,
-    tokens: u64,
-    #[serde(default)]
-    usage: Usage,
-}
-
-fn first_level() -> u32 {
-    1
-}
-
 /// The highest number taken in a tasks directory; 0 when there is none.
 ///
 /// # Errors
@@ -152,7 +110,7 @@ pub fn directories(tasks: &Path) -> Result<Vec<TaskDir>, TaskError> {
             let name = entry.file_name();
             let id: TaskId = name.to_str()?.parse().ok()?;
             let is_ours = id.to_string().as_str() == name && entry.file_type().ok()?.is_dir();
-            is_ours.then(|| TaskDir { id, path: entry.path() })
+            is_ours.then(|| TaskDir { id, path: entry.path(), durable: true })
         })
         .collect();
     found.sort_by_key(|dir| dir.id);
@@ -174,7 +132,7 @@ impl TaskDir {
             let id = TaskId(number);
             let path = tasks.join(id.to_string());
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(TaskDir { id, path }),
+                Ok(()) => return Ok(TaskDir { id, path, durable: true }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < u32::MAX => {}
                 Err(source) => return Err(TaskError::Files { path, source }),
             }
@@ -198,7 +156,12 @@ impl TaskDir {
     pub fn open(tasks: &Path, id: TaskId) -> Result<TaskDir, TaskError> {
         let path = tasks.join(id.to_string());
         let is_dir = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
-        if is_dir { Ok(TaskDir { id, path }) } else { Err(TaskError::NoSuchTask(id)) }
+        if is_dir { Ok(TaskDir { id, path, durable: true }) } else { Err(TaskError::NoSuchTask(id)) }
+    }
+
+    /// The same directory, with files that reach the disk when the system likes (`durability: off`).
+    pub fn undurable(self) -> TaskDir {
+        TaskDir { durable: false, ..self }
     }
 
     /// The task's number.
@@ -226,19 +189,7 @@ impl TaskDir {
     /// # Errors
     /// [`TaskError::Files`] when the disk refuses.
     pub fn describe(&self, brief: &Brief, status: TaskStatus) -> Result<(), TaskError> {
-        let front = TaskFront {
-            id: self.id,
-            title: brief.title.clone(),
-            status,
-            created: now(),
-            agent: brief.agent.clone(),
-            model: brief.model.clone(),
-            touches: brief.touches.clone(),
-            max_turns: brief.max_turns,
-            session: brief.session.clone(),
-            depth: brief.depth,
-            rest: serde_json::Map::new(),
-        };
+        let front = TaskFront::of(self.id, brief, status);
         self.put("task.md", &front, &brief.body)
     }
 
@@ -248,17 +199,8 @@ impl TaskDir {
     /// [`TaskError::Markdown`] with line and column when a hand has broken it, or when it is missing.
     pub fn task(&self) -> Result<Task, TaskError> {
         let markdown::Document { front, body } = self.load::<TaskFront>("task.md")?;
-        let brief = Brief {
-            title: front.title,
-            body,
-            agent: front.agent,
-            model: front.model,
-            touches: front.touches,
-            max_turns: front.max_turns,
-            session: front.session,
-            depth: front.depth,
-        };
-        Ok(Task { dir: self.clone(), status: front.status, created: front.created, brief })
+        let (status, created) = (front.status, front.created);
+        Ok(Task { dir: self.clone(), status, created, brief: front.brief(body) })
     }
 
     /// Changes the status in task.md and nothing else in it.
@@ -292,18 +234,8 @@ impl TaskDir {
     /// # Errors
     /// [`TaskError::Files`] when the disk refuses. A task.md that a hand has broken is left as it is.
     pub fn finish(&self, report: &TaskReport) -> Result<(), TaskError> {
-        let front = ResultFront {
-            id: report.id,
-            title: report.title.clone(),
-            status: report.status,
-            started: report.started,
-            ended: report.ended,
-            turns: report.turns,
-            tokens: report.usage.total_tokens(),
-            usage: report.usage,
-        };
         self.keep_foreign_result()?;
-        self.put("result.md", &front, &report.answer)?;
+        self.put("result.md", &ResultFront::of(report), &report.answer)?;
         match self.set_status(report.status) {
             Ok(()) | Err(TaskError::Markdown { .. }) => Ok(()),
             Err(error) => Err(error),
@@ -319,21 +251,7 @@ impl TaskDir {
             return Ok(None);
         }
         let markdown::Document { front, body } = self.load::<ResultFront>("result.md")?;
-        let took = front.started.map_or(Duration::ZERO, |started| {
-            Duration::try_from(front.ended.duration_since(started)).unwrap_or(Duration::ZERO)
-        });
-        Ok(Some(TaskReport {
-            id: self.id,
-            title: front.title,
-            status: front.status,
-            answer: body,
-            turns: front.turns,
-            usage: front.usage,
-            started: front.started,
-            ended: front.ended,
-            took,
-            dir: self.path.clone(),
-        }))
+        Ok(Some(front.report(self, body)))
     }
 
     /// Whether the report of this task has reached the conversation that asked for it.
@@ -371,7 +289,8 @@ impl TaskDir {
     fn put<T: Serialize>(&self, name: &str, front: &T, body: &str) -> Result<(), TaskError> {
         let text = markdown::render(front, body).map_err(|source| TaskError::Markdown { id: self.id, source })?;
         let path = self.path.join(name);
-        write_atomic(&path, text.as_bytes()).map_err(|source| TaskError::Files { path, source })
+        let write = if self.durable { write_atomic } else { replace };
+        write(&path, text.as_bytes()).map_err(|source| TaskError::Files { path, source })
     }
 }
 
@@ -394,4 +313,12 @@ fn prepare(tasks: &Path) -> Result<(), TaskError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(files(error)),
     }
+}
+
+/// As [`write_atomic`] for whoever reads, without the wait for the disk.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut temp = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(folder)?;
+    temp.write_all(bytes)?;
+    temp.persist(path).map(drop).map_err(|failed| failed.error)
 }

@@ -1,6 +1,7 @@
 //! A unit of dispatched work as files: brief, directory, progress, report. Who runs it and when is decided in `runtime`.
 
 mod dir;
+mod front;
 mod progress;
 
 use std::fmt;

@@ -1,0 +1,114 @@
+//! The frontmatter of a task's files, and how it becomes what the program works with.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Brief, TaskDir, TaskId, TaskReport, TaskStatus, now};
+use crate::message::Usage;
+
+/// The frontmatter of task.md. Keys that this version does not know are kept when the file is rewritten.
+#[derive(Serialize, Deserialize)]
+pub(super) struct TaskFront {
+    id: TaskId,
+    title: String,
+    pub(super) status: TaskStatus,
+    pub(super) created: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    touches: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_turns: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(default = "first_level")]
+    depth: u32,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// The frontmatter of result.md.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ResultFront {
+    id: TaskId,
+    title: String,
+    status: TaskStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started: Option<Timestamp>,
+    ended: Timestamp,
+    turns: u32,
+    tokens: u64,
+    #[serde(default)]
+    usage: Usage,
+}
+
+fn first_level() -> u32 {
+    1
+}
+
+impl TaskFront {
+    pub(super) fn of(id: TaskId, brief: &Brief, status: TaskStatus) -> TaskFront {
+        TaskFront {
+            id,
+            title: brief.title.clone(),
+            status,
+            created: now(),
+            agent: brief.agent.clone(),
+            model: brief.model.clone(),
+            touches: brief.touches.clone(),
+            max_turns: brief.max_turns,
+            session: brief.session.clone(),
+            depth: brief.depth,
+            rest: Map::new(),
+        }
+    }
+
+    pub(super) fn brief(self, body: String) -> Brief {
+        Brief {
+            title: self.title,
+            body,
+            agent: self.agent,
+            model: self.model,
+            touches: self.touches,
+            max_turns: self.max_turns,
+            session: self.session,
+            depth: self.depth,
+        }
+    }
+}
+
+impl ResultFront {
+    pub(super) fn of(report: &TaskReport) -> ResultFront {
+        ResultFront {
+            id: report.id,
+            title: report.title.clone(),
+            status: report.status,
+            started: report.started,
+            ended: report.ended,
+            turns: report.turns,
+            tokens: report.usage.total_tokens(),
+            usage: report.usage,
+        }
+    }
+
+    pub(super) fn report(self, dir: &TaskDir, answer: String) -> TaskReport {
+        let took = self.started.map(|started| self.ended.duration_since(started));
+        TaskReport {
+            id: dir.id(),
+            title: self.title,
+            status: self.status,
+            answer,
+            turns: self.turns,
+            usage: self.usage,
+            started: self.started,
+            ended: self.ended,
+            took: took.and_then(|took| Duration::try_from(took).ok()).unwrap_or(Duration::ZERO),
+            dir: dir.path().to_owned(),
+        }
+    }
+}
