@@ -9,7 +9,7 @@ use std::time::Duration;
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, MessagingErr, RpcReplyPort, SupervisionEvent};
 
 use super::feed::{News, Source};
-use super::job::Job;
+use super::job::{self, Job};
 use super::main_agent::MainMsg;
 use super::meter::Meter;
 use super::roster::{Dispatched, Entry, Patron, Stage};
@@ -17,6 +17,7 @@ use super::site::{GRACE, Site};
 use super::worker::{Assignment, FIRST_NOTE, OVER, Worker, WorkerMsg};
 use super::{ControlError, TaskRow};
 use crate::message::{NoteId, NoteKind, Usage};
+use crate::session::Durability;
 use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, now};
 
 /// Notes kept for a task that has not started; fewer than an inbox holds.
@@ -171,8 +172,9 @@ impl State {
         if self.queue.len() >= limits.queued + limits.running.saturating_sub(self.running) {
             return Err(ControlError::QueueFull(limits.queued));
         }
-        TaskDir::claim(&self.site.config.workspace.tasks(), self.last)
-            .map_err(|error| ControlError::Files(error.to_string()))
+        let claimed = TaskDir::claim(&self.site.config.workspace.tasks(), self.last);
+        let dir = claimed.map_err(|error| ControlError::Files(error.to_string()))?;
+        Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
     }
 
     fn described(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, written: Result<(), TaskError>) {
@@ -312,16 +314,12 @@ impl State {
         }
         let (site, crew, dir) = (self.site.clone(), myself.clone(), entry.dir.clone());
         tokio::spawn(async move {
-            let written = report.clone();
-            match site.on_disk(move || dir.finish(&written)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::error!(%error, "result.md could not be written"),
-                Err(panic) => tracing::error!(%panic, "result.md could not be written"),
-            }
+            let report = job::close(&site, dir, report).await;
             // Without a crew there is nobody left to tell.
             let _ = crew.cast(CrewMsg::Ended(Box::new(report)));
         });
     }
+
     fn ended(&mut self, report: TaskReport) {
         let Some(entry) = self.tasks.remove(&report.id) else { return };
         if matches!(entry.stage, Stage::Running { .. }) {

@@ -60,13 +60,19 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
             Home { session: None, ending, fault: None, unheard: Vec::new() }
         }
     };
-    let report = report(&job, home);
-    let (written, dir) = (report.clone(), job.dir.clone());
-    match job.site.on_disk(move || dir.finish(&written)).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::error!(%error, "result.md could not be written"),
-        Err(panic) => tracing::error!(%panic, "result.md could not be written"),
-    }
+    close(&job.site, job.dir.clone(), report(&job, home)).await
+}
+
+/// Writes result.md. If the disk refuses, the report says so: it is then the only place with the answer.
+pub(super) async fn close(site: &Site, dir: TaskDir, mut report: TaskReport) -> TaskReport {
+    let written = report.clone();
+    let why = match site.on_disk(move || dir.finish(&written)).await {
+        Ok(Ok(())) => return report,
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => panic,
+    };
+    tracing::error!(task = %report.id, %why, "result.md could not be written");
+    report.answer.push_str(&format!("\n\n(result.md could not be written: {why})"));
     report
 }
 

@@ -225,6 +225,29 @@ async fn a_worker_at_its_turn_limit_reports_what_it_has() {
 }
 
 #[tokio::test]
+async fn an_answer_that_cannot_be_written_is_in_the_report() {
+    let gate = Arc::new(Semaphore::new(0));
+    let held = gate.clone();
+    let mut boat = boat(played("gone", move |ask: Ask| {
+        let held = held.clone();
+        async move {
+            if ask.is_worker() {
+                held.acquire().await.unwrap().forget();
+            }
+            says("42 lines")
+        }
+    }))
+    .await;
+    boat.runtime.dispatch(&boat.session, brief("Count.")).await.unwrap();
+    asked(&mut boat, 1).await;
+    std::fs::remove_dir_all(boat.task(1).path()).unwrap();
+    gate.add_permits(1);
+    let answer = boat.task_ended(1).await.answer;
+    assert!(answer.starts_with("42 lines\n\n(result.md could not be written: "), "{answer}");
+    boat.idle().await;
+}
+
+#[tokio::test]
 async fn a_shutdown_interrupts_what_runs_and_frees_the_workspace() {
     let mut boat = boat(silent()).await;
     for _ in 0..10 {
