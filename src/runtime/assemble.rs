@@ -24,10 +24,12 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
     let policy = PathPolicy::new(config.profile, workspace.root()).map_err(text)?.with_read(&artifacts);
     let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(control::tools(control));
+    let prompt = prompt::main(&sources);
+    site.notice(skills.notices().iter().chain(roles.notices()).chain(&prompt.notices));
     Ok(Agent {
         model: model(site, &config.choice.id)?,
         tools: toolbox(site, tools, |_| true)?,
-        system: prompt::main(&sources).text,
+        system: prompt.text,
         limits: config.main.clone(),
         artifacts,
     })

@@ -1,6 +1,6 @@
 //! What all actors and runs of one runtime share: the configuration, the feed, the counts. Nothing here decides anything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,6 +33,7 @@ pub(super) struct Site {
     runs: AtomicU64,
     disk: Arc<Semaphore>,
     kept: Mutex<HashMap<SessionId, Vec<TaskReport>>>,
+    told: Mutex<HashSet<String>>,
 }
 
 impl Site {
@@ -48,6 +49,7 @@ impl Site {
             runs: AtomicU64::new(0),
             disk: Arc::new(Semaphore::new(DISK_THREADS)),
             kept: Mutex::default(),
+            told: Mutex::default(),
         }
     }
 
@@ -69,6 +71,16 @@ impl Site {
             config::Durability::Always => Durability::Always,
             config::Durability::Turn => Durability::Turn,
             config::Durability::Off => Durability::Off,
+        }
+    }
+
+    /// Warns of what a person should know about skills, roles and prompt files, each thing once.
+    pub(super) fn notice<'a>(&self, notices: impl Iterator<Item = &'a String>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for notice in notices {
+            if told.insert(notice.clone()) {
+                tracing::warn!("{notice}");
+            }
         }
     }
 
