@@ -44,7 +44,7 @@ pub struct Common {
     /// Go on with the latest session.
     #[arg(short = 'c', long = "continue", global = true)]
     pub resume: bool,
-    /// Where sessions are kept, instead of the workspace's state folder.
+    /// Keep the conversation in this folder, and go on with the latest one in it.
     #[arg(long, value_name = "DIR", global = true)]
     pub session_dir: Option<PathBuf>,
     /// Colours: auto, always or never.

@@ -46,7 +46,7 @@ async fn command(args: Args) -> Exit {
 }
 
 async fn prompt(common: &Common) -> Exit {
-    let ready = match cli::ready::ready(common).await {
+    let (ready, feed) = match cli::ready::ready(common).await {
         Ok(ready) => ready,
         Err(error) => return complain(error.exit, &error.why),
     };
@@ -60,7 +60,7 @@ async fn prompt(common: &Common) -> Exit {
         resumed: ready.resumed,
         dumb: is_dumb(&env),
     };
-    let ended = repl::run(&ready.runtime, &ready.session, setup).await;
+    let ended = repl::run(&ready.runtime, &ready.session, feed, setup).await;
     ready.runtime.shutdown().await;
     ended.unwrap_or_else(|error| complain(Exit::Failed, &format!("cannot use the terminal: {error}")))
 }

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use tokio::sync::broadcast::Receiver;
+
 use super::log;
 use crate::args::Common;
 use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
-use crate::runtime::{Open, OpenError, Runtime, StartError};
+use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError};
 use crate::session::SessionId;
 use crate::terminal::exit::Exit;
 use crate::workspace::{Workspace, WorkspaceError, home_from};
@@ -58,14 +60,19 @@ pub fn settings(common: &Common) -> Result<Config, NotReady> {
 pub fn workspace(common: &Common) -> Result<Workspace, NotReady> {
     let home = home_from(&|name| std::env::var_os(name))?;
     let root = common.workspace.as_deref().unwrap_or(Path::new("."));
-    Ok(Workspace::open(root, &home)?)
+    let workspace = Workspace::open(root, &home)?;
+    Ok(match &common.session_dir {
+        Some(dir) => workspace.with_sessions(dir)?,
+        None => workspace,
+    })
 }
 
-/// Starts the runtime and opens the conversation that was asked for.
+/// Starts the runtime and opens the conversation that was asked for. The feed tells everything from the start on, also
+/// what an earlier program left undone.
 ///
 /// # Errors
 /// [`NotReady`] names what is wrong and how to mend it.
-pub async fn ready(common: &Common) -> Result<Ready, NotReady> {
+pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotReady> {
     let config = settings(common)?;
     log::begin(&config.workspace.logs());
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
@@ -79,14 +86,16 @@ pub async fn ready(common: &Common) -> Result<Ready, NotReady> {
         .get(&config.choice.id)
         .map_err(|error| NotReady { exit: Exit::NoProvider, why: error.to_string() })?;
     let runtime = Runtime::start(config).await?;
+    let feed = runtime.feed();
     let which = match (&common.session, common.resume) {
         (Some(id), _) => Open::Named(id.clone()),
-        (None, true) => Open::Latest,
-        (None, false) => Open::New,
+        // Who names a folder for the conversation goes on with what is in it.
+        (None, resume) if resume || common.session_dir.is_some() => Open::Latest,
+        (None, _) => Open::New,
     };
     let resumed = which != Open::New;
     match runtime.open(which).await {
-        Ok(session) => Ok(Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }),
+        Ok(session) => Ok((Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }, feed)),
         Err(error) => {
             runtime.shutdown().await;
             Err(error.into())

@@ -1,6 +1,7 @@
 //! `tillerman run`: one prompt, no terminal needed. The answer goes to stdout, progress to stderr; or everything to
 //! stdout as JSON lines.
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::event::{AgentEvent, Ending};
 use crate::message::Usage;
 use crate::model::Fault;
 use crate::runtime::{Envelope, News, RunId, Source, TaskRow};
+use crate::task::TaskId;
 use crate::terminal::Look;
 use crate::terminal::clean::clean;
 use crate::terminal::exit::{Exit, Signals};
@@ -23,6 +25,9 @@ use crate::terminal::screen::{Screen, Texts};
 const MAX_PROMPT: u64 = 10 * 1024 * 1024;
 /// Columns of progress when nobody says how wide stderr is.
 const WIDTH: usize = 100;
+
+/// What happens, as it is told.
+pub type Feed = Receiver<Envelope>;
 
 /// How to run.
 pub struct Setup {
@@ -62,9 +67,9 @@ pub fn prompt(words: &[String]) -> Result<String, String> {
 }
 
 /// Runs the prompt to its end and shuts the runtime down. Whatever happens, the last JSON line is `session.end`.
-pub async fn run(ready: Result<Ready, NotReady>, prompt: String, setup: &Setup) -> Exit {
-    let mut show = Show::new(ready.as_ref().ok(), setup);
-    let ready = match ready {
+pub async fn run(ready: Result<(Ready, Feed), NotReady>, prompt: String, setup: &Setup) -> Exit {
+    let mut show = Show::new(ready.as_ref().ok().map(|(ready, _)| ready), setup);
+    let (ready, mut feed) = match ready {
         Ok(ready) => ready,
         Err(error) => {
             show.fault(&error.why);
@@ -72,7 +77,7 @@ pub async fn run(ready: Result<Ready, NotReady>, prompt: String, setup: &Setup) 
         }
     };
     show.begin(&ready);
-    let (exit, alive) = match watch(&ready, prompt, setup, &mut show).await {
+    let (exit, alive) = match watch(&ready, &mut feed, prompt, &mut show).await {
         Ok(exit) => (exit, alive(&ready).await),
         Err(why) => {
             show.fault(&why);
@@ -91,9 +96,8 @@ async fn alive(ready: &Ready) -> Vec<TaskRow> {
 }
 
 /// Says the prompt and shows what comes of it, until it is over, a signal comes or nobody reads.
-async fn watch(ready: &Ready, prompt: String, setup: &Setup, show: &mut Show) -> Result<Exit, String> {
+async fn watch(ready: &Ready, feed: &mut Feed, prompt: String, show: &mut Show) -> Result<Exit, String> {
     let mut signals = Signals::catch().map_err(|error| format!("cannot catch signals: {error}"))?;
-    let mut feed = ready.runtime.feed();
     let run = ready.runtime.say(&ready.session, prompt).await.map_err(|error| error.to_string())?;
     let mut tick = interval(Duration::from_secs(1));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -104,12 +108,12 @@ async fn watch(ready: &Ready, prompt: String, setup: &Setup, show: &mut Show) ->
             exit = signals.next() => return Ok(exit),
             news = feed.recv() => {
                 over |= show.news(news, ready, run)?;
-                if over && !setup.wait {
+                if over && !show.wait {
                     break;
                 }
             }
             () = ready.runtime.idle(), if over => {
-                drain(&mut feed, ready, run, show)?;
+                drain(feed, ready, run, show)?;
                 break;
             }
             _ = tick.tick() => show.tick(),
@@ -122,7 +126,7 @@ async fn watch(ready: &Ready, prompt: String, setup: &Setup, show: &mut Show) ->
 }
 
 /// What was told before everything came to rest.
-fn drain(feed: &mut Receiver<Envelope>, ready: &Ready, run: RunId, show: &mut Show) -> Result<(), String> {
+fn drain(feed: &mut Feed, ready: &Ready, run: RunId, show: &mut Show) -> Result<(), String> {
     while let Ok(envelope) = feed.try_recv() {
         show.news(Ok(envelope), ready, run)?;
     }
@@ -151,6 +155,10 @@ struct Show {
     ending: Option<Ending>,
     result: Option<String>,
     usage: Usage,
+    /// Tasks that began in this run.
+    started: HashSet<TaskId>,
+    /// Tasks are waited for.
+    wait: bool,
     /// Nobody reads stdout any more.
     unread: bool,
 }
@@ -169,6 +177,8 @@ impl Show {
             ending: None,
             result: None,
             usage: Usage::default(),
+            started: HashSet::new(),
+            wait: setup.wait,
             unread: false,
         }
     }
@@ -202,9 +212,7 @@ impl Show {
             return Ok(false);
         }
         self.show(&envelope);
-        if let News::TaskEnded(report) = &envelope.news {
-            self.usage.add(report.usage);
-        }
+        self.count(&envelope);
         let (Source::Main { run: whose, .. }, News::Agent(AgentEvent::RunEnded { ending })) =
             (&envelope.source, &envelope.news)
         else {
@@ -212,6 +220,17 @@ impl Show {
         };
         self.ended(ending);
         Ok(*whose == run)
+    }
+
+    /// Adds what tasks of this run cost; one that an earlier program left may be told too, and was paid there.
+    fn count(&mut self, envelope: &Envelope) {
+        match (&envelope.source, &envelope.news) {
+            (Source::Task(task), News::TaskStarted { .. }) => drop(self.started.insert(*task)),
+            (Source::Task(task), News::TaskEnded(report)) if self.started.contains(task) => {
+                self.usage.add(report.usage);
+            }
+            _ => {}
+        }
     }
 
     fn show(&mut self, envelope: &Envelope) {

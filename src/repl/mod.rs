@@ -13,13 +13,14 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval};
 
 use self::editor::{Editor, Typed};
 use self::out::{Out, width};
 use self::talk::{Next, Talk};
-use crate::runtime::Runtime;
+use crate::runtime::{Envelope, Runtime};
 use crate::session::SessionId;
 use crate::terminal::Look;
 use crate::terminal::clean::clean;
@@ -48,9 +49,8 @@ pub struct Setup {
 ///
 /// # Errors
 /// When the terminal, a thread or a signal handler cannot be had.
-pub async fn run(runtime: &Runtime, session: &SessionId, setup: Setup) -> io::Result<Exit> {
+pub async fn run(runtime: &Runtime, session: &SessionId, feed: Receiver<Envelope>, setup: Setup) -> io::Result<Exit> {
     let mut signals = Signals::catch()?;
-    let feed = runtime.feed();
     let (typed, mut lines) = unbounded_channel();
     let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
     let mut prompt = None;
@@ -92,7 +92,7 @@ struct Hold<'a> {
 async fn hold(
     talk: &mut Talk<'_>,
     typed: &mut UnboundedReceiver<Typed>,
-    mut feed: tokio::sync::broadcast::Receiver<crate::runtime::Envelope>,
+    mut feed: Receiver<Envelope>,
     with: Hold<'_>,
 ) -> Exit {
     let mut tick = interval(Duration::from_secs(1));
