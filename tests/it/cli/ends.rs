@@ -63,6 +63,22 @@ fn a_request_that_the_provider_refuses_ends_with_1() {
 }
 
 #[test]
+fn a_provider_that_stays_down_ends_with_4() {
+    let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"overloaded"}}"#;
+    let done = against(move || Response::with(529, &[("retry-after-ms", "1")], body));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""), "{}", done.stderr);
+    assert!(done.stderr.contains("attempt 2") && done.stderr.contains("overloaded"), "{}", done.stderr);
+}
+
+#[test]
+fn a_conversation_that_fits_no_window_ends_with_5() {
+    let message = "prompt is too long: 250000 tokens > 200000 maximum";
+    let body = format!(r#"{{"type":"error","error":{{"type":"invalid_request_error","message":"{message}"}}}}"#);
+    let done = against(move || Response::status(400, &body));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{}", done.stderr);
+}
+
+#[test]
 fn the_turn_limit_ends_with_6_and_prints_the_summing_up() {
     let server = Server::answer(|request| {
         let tools = request.body["tools"].as_array().is_some_and(|tools| !tools.is_empty());

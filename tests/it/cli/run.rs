@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Place, types, wait_until};
-use crate::server::{Server, says};
+use crate::server::{Response, Server, says};
 
 #[test]
 fn the_prompt_may_come_from_stdin() {
@@ -23,6 +23,22 @@ fn words_come_before_what_is_on_stdin() {
     let done = Place::new().tillerman_with(&args, &[("ANTHROPIC_API_KEY", "sk-test-1")], "the diff\n");
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Fine.\n"), "{}", done.stderr);
     assert_eq!(server.requests()[0].last_user(), "review this\n\nthe diff\n");
+}
+
+// S0-08, S0-09
+#[test]
+fn a_session_folder_makes_later_runs_go_on() {
+    let server = Server::answer(|_| Response::Says(says().text("Noted.")));
+    let place = Place::new();
+    let run = |prompt: &str| {
+        let args = ["run", prompt, "--session-dir", "talks", "-m", "anthropic/x", "--base-url", &server.base_url()];
+        place.tillerman_with(&args, &[("ANTHROPIC_API_KEY", "sk-test-1")], "")
+    };
+    assert_eq!(run("my name is Ada").code, Some(0));
+    assert_eq!(run("what is my name?").code, Some(0));
+    let requests = server.requests();
+    assert!(requests[1].contains("my name is Ada"), "{}", requests[1].body);
+    assert!(place.path().join("talks").is_dir());
 }
 
 #[test]
@@ -101,6 +117,22 @@ fn a_signal_ends_the_run_its_command_and_the_json_within_two_seconds() {
         let last = out.lines().last().unwrap();
         assert!(last.contains("\"session.end\"") && last.contains(&format!("\"exit_code\":{code}")), "{last}");
     }
+}
+
+// C19
+#[test]
+fn what_a_killed_program_left_undone_is_told_by_the_next() {
+    let place = Place::new();
+    let mut first = place.command(&["run", "--wait", "dispatch long: echo $$ > pid; sleep 300"]);
+    let mut first = first.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the worker works", || place.path().join("pid").exists());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let next = place.tillerman(&["-c", "run", "2 + 2"]);
+    assert_eq!(next.code, Some(0), "{}", next.stderr);
+    assert!(next.stderr.contains("■ t_001 interrupted"), "{}", next.stderr);
+    let again = place.tillerman(&["-c", "run", "2 + 2"]);
+    assert!(!again.stderr.contains("t_001"), "{}", again.stderr);
 }
 
 #[test]
