@@ -1,5 +1,6 @@
 //! The pilot, through its door: a conversation in, a reply out.
 
+mod aboard;
 mod arithmetic;
 mod main_agent;
 mod properties;
