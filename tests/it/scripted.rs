@@ -124,19 +124,20 @@ async fn the_example_of_the_format_plays_turn_by_turn() {
 #[tokio::test]
 async fn every_field_of_a_match_decides() {
     let user = Message::user("hello");
-    let ended = [user.clone(), assistant(vec![call("c", "shell", "{}")]), result("c", "exit 0")];
+    let first = [user.clone()];
+    let ended = [user, assistant(vec![call("c", "shell", "{}")]), result("c", "exit 0")];
     let noted = [ended.to_vec(), vec![Message::user("and now?")]].concat();
     let table = [
-        (json!({}), &[user.clone()][..], true),
-        (json!({"userMessage": "ell"}), &[user.clone()], true),
-        (json!({"userMessage": "ELL"}), &[user.clone()], false),
-        (json!({"systemMessage": ["You", "main"]}), &[user.clone()], true),
-        (json!({"systemMessage": ["You", "worker"]}), &[user.clone()], false),
-        (json!({"systemMessage": "worker"}), &[user.clone()], false),
-        (json!({"toolName": "shell"}), &[user.clone()], true),
-        (json!({"toolName": "sh"}), &[user.clone()], false),
-        (json!({"turnIndex": 0}), &[user.clone()], true),
-        (json!({"turnIndex": 1}), &[user], false),
+        (json!({}), &first[..], true),
+        (json!({"userMessage": "ell"}), &first, true),
+        (json!({"userMessage": "ELL"}), &first, false),
+        (json!({"systemMessage": ["You", "main"]}), &first, true),
+        (json!({"systemMessage": ["You", "worker"]}), &first, false),
+        (json!({"systemMessage": "worker"}), &first, false),
+        (json!({"toolName": "shell"}), &first, true),
+        (json!({"toolName": "sh"}), &first, false),
+        (json!({"turnIndex": 0}), &first, true),
+        (json!({"turnIndex": 1}), &first, false),
         (json!({"hasToolResult": true}), &ended, true),
         (json!({"hasToolResult": false}), &ended, false),
         (json!({"toolResultContains": "exit 0"}), &ended, true),
