@@ -15,6 +15,8 @@ use crate::task::TaskId;
 
 /// A call that runs longer than this is told before it ends.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How often a long wait for the next attempt is counted down.
+const COUNT: Duration = Duration::from_secs(10);
 /// Lines of a tool's output that a watched worker shows per call.
 const OUTPUT: usize = 20;
 /// Columns that a streamed line leaves free.
@@ -49,6 +51,8 @@ struct Voice {
     calls: HashMap<CallId, Call>,
     turn: Turn,
     failed: bool,
+    /// When the next attempt is made, and what was last said of it.
+    retry: Option<(Instant, Duration)>,
 }
 
 struct Call {
@@ -183,6 +187,7 @@ impl Turn {
 impl Voice {
     fn tell(&mut self, event: &AgentEvent, look: Look, width: usize) -> Vec<String> {
         self.turn.follow(event);
+        self.retry = None;
         let room = width.saturating_sub(MARGIN);
         match event {
             AgentEvent::RunStarted => {
@@ -212,6 +217,7 @@ impl Voice {
             }
             AgentEvent::Retrying { attempt, wait, why } => {
                 self.text.clear();
+                self.retry = Some((Instant::now() + *wait, *wait));
                 let anew = if std::mem::take(&mut self.thread) { " · the answer begins anew" } else { "" };
                 vec![format!("{}{}", story::retry(look, *attempt, *wait, why), look.dim(anew))]
             }
@@ -265,6 +271,13 @@ impl Voice {
         for ran in late {
             ran.told = true;
             lines.push(story::running(look, &ran.call, ran.since.elapsed(), width));
+        }
+        if let Some((at, said)) = &mut self.retry {
+            let left = at.saturating_duration_since(Instant::now());
+            if !left.is_zero() && *said >= left + COUNT {
+                *said = left;
+                lines.push(story::counted(look, left));
+            }
         }
         lines
     }

@@ -63,6 +63,11 @@ pub fn retry(look: Look, attempt: u32, wait: Duration, why: &str) -> String {
     format!("{} attempt {attempt} in {} · {}", look.warn("⟳"), span(wait), one_line(why))
 }
 
+/// `⟳ 20s left`: the next attempt is still to come.
+pub fn counted(look: Look, left: Duration) -> String {
+    format!("{} {} left", look.warn("⟳"), span(left))
+}
+
 /// `≈ conversation shortened: 180k → 22k tokens`.
 pub fn compacted(look: Look, before: u64, after: u64) -> String {
     look.dim(format!("≈ conversation shortened: {} → {} tokens", count(before), count(after)))
