@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use super::json::{End, Lines};
 use super::ready::{NotReady, Ready};
 use crate::event::{AgentEvent, Ending};
-use crate::message::Usage;
+use crate::message::{Role, Usage};
 use crate::model::Fault;
 use crate::runtime::{Envelope, News, RunId, Source, TaskRow};
 use crate::task::TaskId;
@@ -107,13 +107,13 @@ async fn watch(ready: &Ready, feed: &mut Feed, prompt: String, show: &mut Show) 
             biased;
             exit = signals.next() => return Ok(exit),
             news = feed.recv() => {
-                over |= show.news(news, ready, run)?;
+                over |= show.news(news, ready, run).await?;
                 if over && !show.wait {
                     break;
                 }
             }
             () = ready.runtime.idle(), if over => {
-                drain(feed, ready, run, show)?;
+                drain(feed, ready, run, show).await?;
                 break;
             }
             _ = tick.tick() => show.tick(),
@@ -126,9 +126,9 @@ async fn watch(ready: &Ready, feed: &mut Feed, prompt: String, show: &mut Show) 
 }
 
 /// What was told before everything came to rest.
-fn drain(feed: &mut Feed, ready: &Ready, run: RunId, show: &mut Show) -> Result<(), String> {
+async fn drain(feed: &mut Feed, ready: &Ready, run: RunId, show: &mut Show) -> Result<(), String> {
     while let Ok(envelope) = feed.try_recv() {
-        show.news(Ok(envelope), ready, run)?;
+        show.news(Ok(envelope), ready, run).await?;
     }
     Ok(())
 }
@@ -196,13 +196,13 @@ impl Show {
     }
 
     /// Shows one piece of news; answers whether our run is over.
-    fn news(&mut self, news: Result<Envelope, RecvError>, ready: &Ready, run: RunId) -> Result<bool, String> {
+    async fn news(&mut self, news: Result<Envelope, RecvError>, ready: &Ready, run: RunId) -> Result<bool, String> {
         let envelope = match news {
             Ok(envelope) => envelope,
             Err(RecvError::Lagged(missed)) => {
                 let line = self.json.as_mut().map(|json| json.missed(missed));
                 self.either(line, format!("… {missed} events passed too fast to be shown"));
-                return Ok(false);
+                return self.recover(ready).await;
             }
             Err(RecvError::Closed) => return Err("the runtime ended before the run did".to_owned()),
         };
@@ -220,6 +220,20 @@ impl Show {
         };
         self.ended(ending);
         Ok(*whose == run)
+    }
+
+    /// The end may have been among what was missed: then the conversation knows what was said last.
+    async fn recover(&mut self, ready: &Ready) -> Result<bool, String> {
+        let status = ready.runtime.status(&ready.session).await.map_err(|error| error.to_string())?;
+        if status.busy || status.queued > 0 {
+            return Ok(false);
+        }
+        let said = ready.runtime.transcript(&ready.session).await.map_err(|error| error.to_string())?;
+        let last = said.last().filter(|message| message.role == Role::Assistant && status.fault.is_none());
+        if let Some(message) = last {
+            self.ended(&Ending::Completed { answer: message.text() });
+        }
+        Ok(true)
     }
 
     /// Adds what tasks of this run cost; one that an earlier program left may be told too, and was paid there.
