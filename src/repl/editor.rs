@@ -102,6 +102,7 @@ impl Editor {
             // A panic of the editor has been reported by its own hook.
             let _ = thread.join();
         }
+        self.line.close();
     }
 }
 

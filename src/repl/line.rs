@@ -24,15 +24,23 @@ pub(super) struct Line {
 struct Typed {
     text: String,
     cursor: usize,
+    /// The editor is gone: nothing stands in the way any more.
+    over: bool,
 }
 
 impl Line {
     /// Waits until printing above the line is safe, or the time is over; answers whether it is.
     pub(super) fn wait_until_safe(&self, width: usize, most: Duration) -> bool {
-        let wrong = |typed: &mut Typed| !is_safe(&typed.text, typed.cursor, width);
+        let wrong = |typed: &mut Typed| !typed.over && !is_safe(&typed.text, typed.cursor, width);
         let (_, changed) = &*self.shared;
         let waited = changed.wait_timeout_while(self.lock(), most, wrong);
         !waited.map_or_else(|poisoned| poisoned.into_inner().1, |waited| waited.1).timed_out()
+    }
+
+    /// From now on everything can be printed.
+    pub(super) fn close(&self) {
+        self.lock().over = true;
+        self.shared.1.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, Typed> {

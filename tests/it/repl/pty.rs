@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Long enough for a loaded machine; whoever waits looks whenever something is drawn.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -105,6 +106,12 @@ impl Terminal {
         let (row, column) = parser.screen().cursor_position();
         let line = parser.screen().rows(0, COLUMNS).nth(row.into()).unwrap_or_default();
         (line, column)
+    }
+
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
+        let id = self.child.process_id().and_then(|id| Pid::from_raw(id.cast_signed())).unwrap();
+        kill_process(id, Signal::TERM).unwrap();
     }
 
     /// Waits for the program to end; answers its exit code.

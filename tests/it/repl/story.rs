@@ -104,15 +104,31 @@ fn news_wait_for_a_line_above_which_they_cannot_be_printed() {
     let long = "字".repeat(35);
     terminal.type_keys(&long);
     terminal.wait_for(&long);
-    let before = terminal.contents();
     place.go();
-    let result = place.path().join(".tasks/t_001/result.md");
-    terminal.wait_until("the task is over", |_| result.exists());
-    assert_eq!(terminal.contents(), before);
+    let relayed = place.path().join(".tasks/t_001/.relayed");
+    terminal.wait_until("the agent has answered to the result", |_| relayed.exists());
+    assert!(!terminal.contents().contains("t_001 done"), "{}", terminal.contents());
     terminal.type_keys("\u{3}");
     terminal.wait_for("✓ t_001 done");
     terminal.type_keys("\u{4}");
     assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
+fn a_signal_ends_the_prompt_also_while_news_wait() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say(&format!("dispatch wait: {WAIT}"));
+    terminal.wait_for("▶ t_001 wait");
+    terminal.wait_for_prompt(" > ");
+    terminal.type_keys(&"字".repeat(35));
+    terminal.wait_for("字字");
+    place.go();
+    let relayed = place.path().join(".tasks/t_001/.relayed");
+    terminal.wait_until("the agent has answered to the result", |_| relayed.exists());
+    terminal.terminate();
+    terminal.wait_for("✓ t_001 done");
+    assert_eq!(terminal.wait_for_end(), 143);
 }
 
 #[test]
