@@ -1,5 +1,7 @@
 //! Every promise of the five source documents, by its id: the test that holds it, or the work that will bring it.
 
+mod crew;
+mod process;
 mod run;
 mod s0;
 mod s1;
