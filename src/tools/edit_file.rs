@@ -1,7 +1,7 @@
 //! The tool `edit_file`: one piece of a file replaced by another, if it is there exactly once and known.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -30,6 +30,10 @@ const NAMES: &[(&str, &str)] = &[
     ("new_str", "new_text"),
 ];
 
+/// The same for all agents: compiled once, whoever uses it.
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("edit_file", include_str!("edit_file.md"), false).understanding(NAMES));
+
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     /// Relative to the workspace, or absolute.
@@ -42,31 +46,29 @@ struct Args {
 
 /// Edits files that were read.
 pub(super) struct EditFile {
-    signature: Signature,
     policy: Arc<PathPolicy>,
     log: Arc<ReadLog>,
 }
 
 impl EditFile {
     pub(super) fn new(policy: Arc<PathPolicy>, log: Arc<ReadLog>) -> EditFile {
-        let signature = Signature::of::<Args>("edit_file", include_str!("edit_file.md"), false);
-        EditFile { signature: signature.understanding(NAMES), policy, log }
+        EditFile { policy, log }
     }
 }
 
 impl Tool for EditFile {
     fn spec(&self) -> &ToolSpec {
-        self.signature.spec()
+        SIGNATURE.spec()
     }
 
     fn writes(&self, args: &RawArgs) -> Option<PathBuf> {
-        let args = self.signature.read::<Args>(args).ok()?.args;
+        let args = SIGNATURE.read::<Args>(args).ok()?.args;
         Some(self.policy.normal(&args.path))
     }
 
     fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let read = self.signature.read::<Args>(&args)?;
+            let read = SIGNATURE.read::<Args>(&args)?;
             let (policy, log) = (Arc::clone(&self.policy), Arc::clone(&self.log));
             let edited = files::aside(cx, move |_| edit(&read.args, &policy, &log)).await?;
             Ok(edited.noting(&read.repairs))

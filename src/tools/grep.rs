@@ -1,7 +1,7 @@
 //! The tool `grep`: lines of files that match a regular expression. The searching is ripgrep's own.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -31,6 +31,10 @@ const AROUND: usize = 10;
 /// The search ends with what it has.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// The same for all agents: compiled once, whoever uses it.
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("grep", include_str!("grep.md"), true).understanding(FOLDER_NAMES));
+
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     /// Rust regex syntax.
@@ -46,26 +50,24 @@ struct Args {
 
 /// Searches files.
 pub(super) struct Grep {
-    signature: Signature,
     policy: Arc<PathPolicy>,
     output: OutputPolicy,
 }
 
 impl Grep {
     pub(super) fn new(policy: Arc<PathPolicy>, output: OutputPolicy) -> Grep {
-        let signature = Signature::of::<Args>("grep", include_str!("grep.md"), true);
-        Grep { signature: signature.understanding(FOLDER_NAMES), policy, output }
+        Grep { policy, output }
     }
 }
 
 impl Tool for Grep {
     fn spec(&self) -> &ToolSpec {
-        self.signature.spec()
+        SIGNATURE.spec()
     }
 
     fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let read = self.signature.read::<Args>(&args)?;
+            let read = SIGNATURE.read::<Args>(&args)?;
             let policy = Arc::clone(&self.policy);
             let found = files::aside(cx, move |stop| search(&read.args, &policy, stop)).await?;
             let (text, details) = found;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -22,6 +22,10 @@ const MOST: usize = 500;
 /// Levels shown when none are asked for.
 const DEPTH: usize = 3;
 
+/// The same for all agents: compiled once, whoever uses it.
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("list", include_str!("list.md"), true).understanding(FOLDER_NAMES));
+
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     /// The workspace if absent.
@@ -33,25 +37,23 @@ struct Args {
 
 /// Lists folders.
 pub(super) struct List {
-    signature: Signature,
     policy: Arc<PathPolicy>,
 }
 
 impl List {
     pub(super) fn new(policy: Arc<PathPolicy>) -> List {
-        let signature = Signature::of::<Args>("list", include_str!("list.md"), true);
-        List { signature: signature.understanding(FOLDER_NAMES), policy }
+        List { policy }
     }
 }
 
 impl Tool for List {
     fn spec(&self) -> &ToolSpec {
-        self.signature.spec()
+        SIGNATURE.spec()
     }
 
     fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let read = self.signature.read::<Args>(&args)?;
+            let read = SIGNATURE.read::<Args>(&args)?;
             let policy = Arc::clone(&self.policy);
             let listed = files::aside(cx, move |stop| {
                 let path = read.args.path.as_deref().unwrap_or(".");

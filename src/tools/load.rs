@@ -1,7 +1,7 @@
 //! The tool `load`: a Markdown file, front and body.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -15,6 +15,10 @@ use crate::message::RawArgs;
 use crate::tool::{OutputPolicy, Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use crate::workspace::policy::PathPolicy;
 
+/// The same for all agents: compiled once, whoever uses it.
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("load", include_str!("load.md"), true).understanding(PATH_NAMES));
+
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     /// Relative to the workspace, or absolute.
@@ -23,26 +27,24 @@ struct Args {
 
 /// Loads documents.
 pub(super) struct Load {
-    signature: Signature,
     policy: Arc<PathPolicy>,
     output: OutputPolicy,
 }
 
 impl Load {
     pub(super) fn new(policy: Arc<PathPolicy>, output: OutputPolicy) -> Load {
-        let signature = Signature::of::<Args>("load", include_str!("load.md"), true);
-        Load { signature: signature.understanding(PATH_NAMES), policy, output }
+        Load { policy, output }
     }
 }
 
 impl Tool for Load {
     fn spec(&self) -> &ToolSpec {
-        self.signature.spec()
+        SIGNATURE.spec()
     }
 
     fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let read = self.signature.read::<Args>(&args)?;
+            let read = SIGNATURE.read::<Args>(&args)?;
             let policy = Arc::clone(&self.policy);
             let loaded = files::aside(cx, move |_| {
                 let file = policy.open(&read.args.path).map_err(files::told)?;

@@ -1,7 +1,7 @@
 //! The tool `read_file`: lines of a text file with their numbers.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -19,6 +19,10 @@ use crate::workspace::policy::PathPolicy;
 /// Characters of a line that are shown.
 const WIDEST: usize = 2000;
 
+/// The same for all agents: compiled once, whoever uses it.
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("read_file", include_str!("read_file.md"), true).understanding(PATH_NAMES));
+
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     /// Relative to the workspace, or absolute.
@@ -33,7 +37,6 @@ struct Args {
 
 /// Reads files and remembers what was read.
 pub(super) struct ReadFile {
-    signature: Signature,
     policy: Arc<PathPolicy>,
     log: Arc<ReadLog>,
     output: OutputPolicy,
@@ -41,19 +44,18 @@ pub(super) struct ReadFile {
 
 impl ReadFile {
     pub(super) fn new(policy: Arc<PathPolicy>, log: Arc<ReadLog>, output: OutputPolicy) -> ReadFile {
-        let signature = Signature::of::<Args>("read_file", include_str!("read_file.md"), true);
-        ReadFile { signature: signature.understanding(PATH_NAMES), policy, log, output }
+        ReadFile { policy, log, output }
     }
 }
 
 impl Tool for ReadFile {
     fn spec(&self) -> &ToolSpec {
-        self.signature.spec()
+        SIGNATURE.spec()
     }
 
     fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let read = self.signature.read::<Args>(&args)?;
+            let read = SIGNATURE.read::<Args>(&args)?;
             let (policy, log, output) = (Arc::clone(&self.policy), Arc::clone(&self.log), self.output);
             let shown = files::aside(cx, move |_| {
                 let bytes = files::read(&policy, &read.args.path)?;

@@ -1,6 +1,6 @@
 //! The tool `scan`: the frontmatter of the Markdown files below a folder.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -17,6 +17,10 @@ use crate::workspace::policy::PathPolicy;
 /// What other runtimes call our fields.
 const NAMES: &[(&str, &str)] = &[("path", "dir"), ("directory", "dir"), ("folder", "dir"), ("glob", "pattern")];
 
+/// The same for all agents: compiled once, whoever uses it.
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("scan", include_str!("scan.md"), true).understanding(NAMES));
+
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     /// The folder.
@@ -27,26 +31,24 @@ struct Args {
 
 /// Lists documents.
 pub(super) struct Scan {
-    signature: Signature,
     policy: Arc<PathPolicy>,
     output: OutputPolicy,
 }
 
 impl Scan {
     pub(super) fn new(policy: Arc<PathPolicy>, output: OutputPolicy) -> Scan {
-        let signature = Signature::of::<Args>("scan", include_str!("scan.md"), true);
-        Scan { signature: signature.understanding(NAMES), policy, output }
+        Scan { policy, output }
     }
 }
 
 impl Tool for Scan {
     fn spec(&self) -> &ToolSpec {
-        self.signature.spec()
+        SIGNATURE.spec()
     }
 
     fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let read = self.signature.read::<Args>(&args)?;
+            let read = SIGNATURE.read::<Args>(&args)?;
             let policy = Arc::clone(&self.policy);
             let scanned = files::aside(cx, move |_| list(&read.args, &policy)).await?;
             let text = self.output.fit(&scanned.text, cx).text;

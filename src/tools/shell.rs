@@ -1,6 +1,6 @@
 //! The tool `shell`: a command's output and exit code as a result. Processes and their end belong to the sandbox.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -19,6 +19,10 @@ use crate::workspace::policy::PathPolicy;
 /// What other runtimes call our fields.
 const NAMES: &[(&str, &str)] = &[("cmd", "command"), ("script", "command"), ("timeout_seconds", "timeout")];
 
+/// The same for all agents: compiled once, whoever uses it.
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("shell", include_str!("shell.md"), false).understanding(NAMES));
+
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     /// For the shell.
@@ -30,15 +34,13 @@ struct Args {
 
 /// Runs commands in the base of a policy.
 pub(super) struct Shell {
-    signature: Signature,
     policy: Arc<PathPolicy>,
     settings: ShellSettings,
 }
 
 impl Shell {
     pub(super) fn new(policy: Arc<PathPolicy>, settings: ShellSettings) -> Shell {
-        let signature = Signature::of::<Args>("shell", include_str!("shell.md"), false).understanding(NAMES);
-        Shell { signature, policy, settings }
+        Shell { policy, settings }
     }
 
     async fn run(&self, args: Args, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -127,12 +129,12 @@ impl Shell {
 
 impl Tool for Shell {
     fn spec(&self) -> &ToolSpec {
-        self.signature.spec()
+        SIGNATURE.spec()
     }
 
     fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let read = self.signature.read::<Args>(&args)?;
+            let read = SIGNATURE.read::<Args>(&args)?;
             Ok(self.run(read.args, cx).await?.noting(&read.repairs))
         }
         .boxed()

@@ -1,7 +1,7 @@
 //! The tool `write_file`: a whole new text for a file.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -20,6 +20,10 @@ use crate::workspace::policy::PathPolicy;
 const NAMES: &[(&str, &str)] =
     &[("file_path", "path"), ("file", "path"), ("filename", "path"), ("contents", "content"), ("text", "content")];
 
+/// The same for all agents: compiled once, whoever uses it.
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("write_file", include_str!("write_file.md"), false).understanding(NAMES));
+
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     /// Relative to the workspace, or absolute.
@@ -30,31 +34,29 @@ struct Args {
 
 /// Writes files and remembers what was written.
 pub(super) struct WriteFile {
-    signature: Signature,
     policy: Arc<PathPolicy>,
     log: Arc<ReadLog>,
 }
 
 impl WriteFile {
     pub(super) fn new(policy: Arc<PathPolicy>, log: Arc<ReadLog>) -> WriteFile {
-        let signature = Signature::of::<Args>("write_file", include_str!("write_file.md"), false);
-        WriteFile { signature: signature.understanding(NAMES), policy, log }
+        WriteFile { policy, log }
     }
 }
 
 impl Tool for WriteFile {
     fn spec(&self) -> &ToolSpec {
-        self.signature.spec()
+        SIGNATURE.spec()
     }
 
     fn writes(&self, args: &RawArgs) -> Option<PathBuf> {
-        let args = self.signature.read::<Args>(args).ok()?.args;
+        let args = SIGNATURE.read::<Args>(args).ok()?.args;
         Some(self.policy.normal(&args.path))
     }
 
     fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         async move {
-            let read = self.signature.read::<Args>(&args)?;
+            let read = SIGNATURE.read::<Args>(&args)?;
             let (policy, log) = (Arc::clone(&self.policy), Arc::clone(&self.log));
             let written = files::aside(cx, move |_| {
                 let Args { path, content } = read.args;
