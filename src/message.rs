@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -118,15 +119,15 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// A tool as a model sees it.
+/// A tool as a model sees it. Cheap to clone: every worker has a copy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// Unique within a toolbox; `[a-zA-Z0-9_-]{1,64}`.
     pub name: String,
     /// What it does, when to use it, what it answers.
-    pub description: String,
+    pub description: Arc<str>,
     /// JSON Schema (draft 2020-12) of the arguments: advertised to the model and enforced before the call.
-    pub schema: Value,
+    pub schema: Arc<Value>,
     /// It changes nothing outside its own process.
     pub read_only: bool,
 }

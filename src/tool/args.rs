@@ -47,7 +47,12 @@ impl Signature {
     /// A schema that cannot be compiled is advertised as it is; then only the typed reading checks the arguments.
     pub fn with_schema(name: &str, description: &str, read_only: bool, schema: Value) -> Signature {
         let check = jsonschema::validator_for(&schema).ok();
-        let spec = ToolSpec { name: name.to_owned(), description: description.trim().to_owned(), schema, read_only };
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: description.trim().into(),
+            schema: schema.into(),
+            read_only,
+        };
         Signature { spec, check, synonyms: &[] }
     }
 

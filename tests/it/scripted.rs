@@ -12,7 +12,8 @@ use tokio::time::Instant;
 /// Asks a model and keeps what it streamed.
 async fn ask(model: &Scripted, messages: &[Message]) -> (Vec<Delta>, Result<Reply, ModelError>) {
     let messages: Vec<Arc<Message>> = messages.iter().cloned().map(Arc::new).collect();
-    let tools = [ToolSpec { name: "shell".into(), description: "runs".into(), schema: json!({}), read_only: false }];
+    let tools =
+        [ToolSpec { name: "shell".into(), description: "runs".into(), schema: json!({}).into(), read_only: false }];
     let request =
         Request { system: "You are main.", messages: &messages, tools: &tools, max_tokens: 100, cache_key: "s" };
     let mut deltas = Vec::new();

@@ -189,6 +189,7 @@ fn the_catalogue_has_a_line_for_each_skill_that_a_model_may_load() {
             "required": ["name"],
             "additionalProperties": false,
         })
+        .into()
     );
     assert!(skills.text("c").unwrap().ends_with("\n\nBy hand.\n"), "a person may still call for it");
     let snapshot = fs::read_to_string(scene.workspace.state().join("SKILLS_SNAPSHOT.md")).unwrap();

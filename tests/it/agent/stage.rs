@@ -347,8 +347,8 @@ impl Stub {
     pub fn with(name: &str, wait: Duration, end: End, writes: Option<&str>) -> Arc<dyn Tool> {
         let spec = ToolSpec {
             name: name.to_owned(),
-            description: format!("The tool {name}."),
-            schema: json!({"type": "object"}),
+            description: format!("The tool {name}.").into(),
+            schema: json!({"type": "object"}).into(),
             read_only: writes.is_none(),
         };
         Arc::new(Stub { spec, wait, writes: writes.map(PathBuf::from), end })

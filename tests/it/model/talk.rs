@@ -77,7 +77,7 @@ impl Ask {
 
 pub fn shell() -> ToolSpec {
     let schema = json!({"type": "object", "properties": {"command": {"type": "string"}}});
-    ToolSpec { name: "shell".to_owned(), description: "runs a command".to_owned(), schema, read_only: false }
+    ToolSpec { name: "shell".to_owned(), description: "runs a command".into(), schema: schema.into(), read_only: false }
 }
 
 /// The text of the deltas since the last retry.

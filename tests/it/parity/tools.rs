@@ -59,7 +59,7 @@ fn s4_18_the_schema_comes_from_the_types_and_the_doc_comments() {
 fn s0_33_s4_19_a_tool_is_its_name_its_description_its_parameters_and_what_it_does() {
     let tool = greet();
     let spec = tool.spec();
-    assert_eq!((spec.name.as_str(), spec.description.as_str(), spec.read_only), ("greet", "Greets somebody.", true));
+    assert_eq!((spec.name.as_str(), &*spec.description, spec.read_only), ("greet", "Greets somebody.", true));
     assert_eq!(spec.schema["type"], "object");
 }
 

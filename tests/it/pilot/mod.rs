@@ -27,8 +27,8 @@ impl Talk {
     fn with(tools: &[&str]) -> Talk {
         let spec = |name: &&str| ToolSpec {
             name: (*name).to_owned(),
-            description: String::new(),
-            schema: json!({"type": "object"}),
+            description: "".into(),
+            schema: json!({"type": "object"}).into(),
             read_only: false,
         };
         Talk { messages: Vec::new(), tools: tools.iter().map(spec).collect() }

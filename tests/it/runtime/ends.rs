@@ -155,8 +155,8 @@ impl Tool for Faulty {
 fn faulty(fault: impl Fn() + Send + Sync + 'static) -> Arc<dyn Tool> {
     let spec = ToolSpec {
         name: "faulty".to_owned(),
-        description: "Has a fault.".to_owned(),
-        schema: json!({"type": "object"}),
+        description: "Has a fault.".into(),
+        schema: json!({"type": "object"}).into(),
         read_only: true,
     };
     Arc::new(Faulty { spec, fault: Box::new(fault) })

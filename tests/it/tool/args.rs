@@ -78,7 +78,7 @@ fn the_schema_is_small_and_closed() {
         "required": ["path"],
         "additionalProperties": false,
     });
-    let mut schema = signature().spec().schema.clone();
+    let mut schema = (*signature().spec().schema).clone();
     // Whether the generator bounds a u32 from above is its own affair.
     schema["properties"]["offset"]["maximum"] = json!(4294967295u32);
     assert_eq!(schema, expected);
