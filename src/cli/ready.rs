@@ -7,8 +7,10 @@ use tokio::sync::broadcast::Receiver;
 use super::log;
 use crate::args::Common;
 use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
+use crate::role::Roles;
 use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError};
 use crate::session::SessionId;
+use crate::skill::Skills;
 use crate::terminal::exit::Exit;
 use crate::workspace::{Workspace, WorkspaceError, home_from};
 
@@ -77,7 +79,8 @@ pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotRe
     log::begin(&config.workspace.logs());
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
-    let warnings = config.warnings.clone();
+    let mut warnings = config.warnings.clone();
+    warnings.extend(left_out(&config.workspace));
     let named = |origin: &Origin| matches!(origin.key, "model" | "provider") && origin.from != Place::Default;
     let unchosen = !config.origins.iter().any(named);
     // A missing key is known before anything is started, and nothing can be done without it.
@@ -101,6 +104,14 @@ pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotRe
             Err(error.into())
         }
     }
+}
+
+/// Skills and roles that cannot be read. Whoever wrote one learns it here, not from a model that does not know it; that
+/// one replaces another is meant and needs no word.
+fn left_out(workspace: &Workspace) -> Vec<String> {
+    let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
+    let notices = skills.notices().iter().chain(roles.notices());
+    notices.filter(|notice| notice.contains("left out")).cloned().collect()
 }
 
 impl Ready {
