@@ -12,7 +12,7 @@
 //! OpenAI Chat Completions. A request with an orphan call or result, or other things that providers refuse, is
 //! answered with 400, and the test fails when the server is dropped. When a list has no more answers the request is
 //! answered with 400 "the script has no more answers".
-//! `Response` steps: `send`, `sleep`, `drip`, `stall` (until the client closes), `rst`, `fin`.
+//! `Response` steps: `send`, `sleep`, `hold` (until a file exists), `drip`, `stall` (until the client closes), `rst`, `fin`.
 #![allow(dead_code, reason = "tests of several rooms each use a part")]
 
 mod check;
@@ -21,6 +21,7 @@ mod wire;
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -36,6 +37,8 @@ pub use says::{Says, says};
 pub enum Step {
     Send(Vec<u8>),
     Sleep(Duration),
+    /// Says nothing until the file exists.
+    Hold(PathBuf),
     Drip {
         bytes: Vec<u8>,
         size: usize,
@@ -225,6 +228,11 @@ impl Response {
 
     pub fn sleep(self, time: Duration) -> Response {
         self.then(Step::Sleep(time))
+    }
+
+    /// Goes on when the file exists.
+    pub fn hold(self, file: &Path) -> Response {
+        self.then(Step::Hold(file.to_path_buf()))
     }
 
     /// `size` bytes every so often.

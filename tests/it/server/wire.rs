@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -81,6 +81,11 @@ async fn play(stream: &mut TcpStream, step: Step) -> io::Result<bool> {
     match step {
         Step::Send(bytes) => stream.write_all(&bytes).await?,
         Step::Sleep(time) => tokio::time::sleep(time).await,
+        Step::Hold(file) => {
+            while !file.exists() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
         Step::Drip { bytes, size, every } => {
             for piece in bytes.chunks(size.max(1)) {
                 stream.write_all(piece).await?;
