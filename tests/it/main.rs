@@ -19,6 +19,7 @@ mod scripted;
 mod server;
 mod session;
 mod skill;
+mod story;
 mod task;
 mod terminal;
 mod tool;

@@ -2,5 +2,5 @@
 
 mod command;
 mod line;
-mod pty;
+pub mod pty;
 mod story;

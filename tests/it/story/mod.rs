@@ -1,0 +1,170 @@
+//! The real program against a model server, in both wire formats: what a person types, what the model is asked, what is
+//! left on the disk.
+
+mod control;
+mod signals;
+mod whole;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::cli::{Done, Place, wait_until};
+use crate::repl::pty::Terminal;
+use crate::server::{Captured, Response, Says, Server};
+
+/// A key by which a leak would be known.
+pub const KEY: &str = "sk-tiller-0123456789abcdef0123456789abcdef";
+
+/// A wire format, and how its provider is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    Anthropic,
+    OpenAi,
+}
+
+pub const WIRES: [Wire; 2] = [Wire::Anthropic, Wire::OpenAi];
+
+impl Wire {
+    pub fn model(self) -> &'static str {
+        match self {
+            Wire::Anthropic => "anthropic/claude-test",
+            Wire::OpenAi => "openai/gpt-test",
+        }
+    }
+
+    pub fn variable(self) -> &'static str {
+        match self {
+            Wire::Anthropic => "ANTHROPIC_API_KEY",
+            Wire::OpenAi => "OPENAI_API_KEY",
+        }
+    }
+
+    pub fn base_url(self, server: &Server) -> String {
+        match self {
+            Wire::Anthropic => server.base_url(),
+            Wire::OpenAi => format!("{}/v1", server.base_url()),
+        }
+    }
+
+    /// The reply as an event stream of its own connection, for answers with pauses in them.
+    pub fn stream(self, says: &Says) -> String {
+        match self {
+            Wire::Anthropic => says.anthropic(),
+            Wire::OpenAi => says.openai(),
+        }
+    }
+
+    /// A reply that is begun and never ended.
+    pub fn begun(self, says: &Says) -> Response {
+        let whole = self.stream(says);
+        // After the first of the two pieces that a text is sent in.
+        Response::stream().send(&whole[..whole.len() * 3 / 4]).stall()
+    }
+}
+
+/// A workspace whose `.env` has the key, and a server.
+pub struct Stage {
+    pub wire: Wire,
+    pub place: Place,
+    pub server: Server,
+}
+
+impl Stage {
+    pub fn new(wire: Wire, answer: impl FnMut(&Captured) -> Response + Send + 'static) -> Stage {
+        Stage::at(wire, Place::new(), answer)
+    }
+
+    pub fn at(wire: Wire, place: Place, answer: impl FnMut(&Captured) -> Response + Send + 'static) -> Stage {
+        fs::write(place.path().join(".env"), format!("{}={KEY}\n", wire.variable())).unwrap();
+        Stage { wire, place, server: Server::answer(answer) }
+    }
+
+    /// The prompt on a terminal.
+    pub fn prompt(&self) -> Terminal {
+        let url = self.wire.base_url(&self.server);
+        let args = ["--trust", "-m", self.wire.model(), "--base-url", &url];
+        let terminal = Terminal::start(self.place.path(), self.place.home.path(), &args);
+        terminal.wait_for_prompt(" > ");
+        terminal
+    }
+
+    /// `tillerman run` with these words.
+    pub fn run(&self, args: &[&str]) -> Done {
+        let url = self.wire.base_url(&self.server);
+        let mut all = vec!["run", "--trust", "-m", self.wire.model(), "--base-url", &url];
+        all.extend(args);
+        self.place.tillerman(&all)
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.place.path().join(path)).unwrap()
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.place.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Requests of the main agent, or of workers.
+    pub fn requests(&self, main: bool) -> Vec<Captured> {
+        self.server.requests().into_iter().filter(|request| is_main(request) == main).collect()
+    }
+}
+
+/// Only the main agent may dispatch.
+pub fn is_main(request: &Captured) -> bool {
+    let tools = request.body["tools"].as_array().into_iter().flatten();
+    tools.into_iter().any(|tool| tool["name"] == "dispatch" || tool["function"]["name"] == "dispatch")
+}
+
+/// The turns that the model has had, of which each is an assistant's message.
+pub fn turns(request: &Captured) -> usize {
+    let messages = request.body["messages"].as_array().into_iter().flatten();
+    messages.into_iter().filter(|message| message["role"] == "assistant").count()
+}
+
+/// Leaves a prompt by its key.
+pub fn leave(terminal: Terminal) {
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+/// Processes whose command line holds the text.
+pub fn processes(text: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| {
+        let words = fs::read(entry.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&words).replace('\0', " "))
+    });
+    lines.filter(|line| line.contains(text)).collect()
+}
+
+/// Waits until something is true, and answers how long that took.
+pub fn time_until(what: &str, is_true: impl FnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    wait_until(what, is_true);
+    began.elapsed()
+}
+
+/// Files below a folder that hold the text.
+pub fn files_with(folder: &Path, text: &str) -> Vec<String> {
+    let files = walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    let held = files.filter(|entry| {
+        let bytes = fs::read(entry.path()).unwrap_or_default();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    });
+    held.map(|entry| entry.path().display().to_string()).collect()
+}
+
+/// The types of JSON lines in order, with the agent of each.
+pub fn story_of(lines: &[Value]) -> Vec<String> {
+    lines.iter().map(|line| format!("{} {}", text(&line["agent"]), text(&line["type"]))).collect()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
