@@ -2,7 +2,10 @@
 //! left on the disk.
 
 mod control;
+mod files;
+mod provider;
 mod signals;
+mod slips;
 mod whole;
 
 use std::fs;
