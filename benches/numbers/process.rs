@@ -51,6 +51,7 @@ fn run(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static, options: &[&st
     command.arg(folder.path()).args(options).arg("go").env_clear();
     command.envs(std::env::var("PATH").map(|path| ("PATH", path))).env("HOME", home.path());
     command.env("TILLERMAN_HOME", home.path().join("state")).env("ANTHROPIC_API_KEY", "bench");
+    command.env("TILLERMAN_MAX_TURNS", "1000");
     command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let started = Instant::now();
     let mut child = command.spawn().expect("the binary starts");
