@@ -81,7 +81,7 @@ pub(super) fn events(
 ) -> Events {
     let feed = site.feed.watch(Source::Main { session: session.clone(), run });
     let model = site.config.choice.id.to_string();
-    let records = site.records.watch(&Recorded { session, agent: "main", model, opening });
+    let records = site.records.watch(&Recorded { session, agent: "main", model, opening, call: None });
     Events::to(own.into_iter().chain([feed]).chain(records))
 }
 

@@ -47,7 +47,13 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
     let home = match prepare(job.clone(), ration.clone()).await {
         Ok(Prepared { agent, session, opening }) => {
             let (id, model) = (job.id().to_string(), agent.model.id().to_string());
-            let recorded = Recorded { session: &job.patron.session, agent: &id, model, opening: &opening };
+            let recorded = Recorded {
+                session: &job.patron.session,
+                agent: &id,
+                model,
+                opening: &opening,
+                call: job.patron.call.clone(),
+            };
             let events = events(&job, ration, job.site.records.watch(&recorded));
             fly(Run { agent, session, inbox, events }).await
         }

@@ -224,7 +224,7 @@ impl State {
         let conduct = Conduct {
             site: self.site.clone(),
             crew: self.crew.clone(),
-            patron: Patron { main: myself.clone(), session: self.conversation.id().clone() },
+            patron: Patron { main: myself.clone(), session: self.conversation.id().clone(), call: None },
             events: conduct::events(&self.site, self.conversation.id(), run, &texts.join("\n\n"), watchers),
             ration,
         };

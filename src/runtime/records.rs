@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::event::Observer;
+use crate::message::CallId;
 use crate::session::SessionId;
-use crate::trace::{Origin, RunLog, Scribe, Spans};
+use crate::trace::{Link, Origin, RunLog, Scribe, Spans};
 use crate::workspace::Workspace;
 
 /// The writer of one runtime and where it writes.
@@ -25,6 +26,8 @@ pub(super) struct Recorded<'a> {
     pub(super) model: String,
     /// The words that it begins with.
     pub(super) opening: &'a str,
+    /// The call of the conversation's trace that it grew from.
+    pub(super) call: Option<CallId>,
 }
 
 impl Records {
@@ -36,7 +39,8 @@ impl Records {
     pub(super) fn watch(&self, run: &Recorded<'_>) -> [Arc<dyn Observer>; 2] {
         let trace = run.session.to_string();
         let path = self.traces.join(format!("{trace}.jsonl"));
-        let origin = Origin { trace, agent: run.agent.to_owned(), model: run.model.clone(), link: None };
+        let link = run.call.clone().map(|call| Link { trace: trace.clone(), call });
+        let origin = Origin { trace, agent: run.agent.to_owned(), model: run.model.clone(), link };
         let log = RunLog::create(&self.scribe, &self.logs, &origin, run.opening);
         [Arc::new(Spans::create(&self.scribe, &path, origin)), Arc::new(log)]
     }

@@ -11,7 +11,7 @@ use super::main_agent::MainMsg;
 use super::meter::{Meter, Reading, since};
 use super::worker::WorkerMsg;
 use super::{ControlError, TaskRow};
-use crate::message::NoteKind;
+use crate::message::{CallId, NoteKind};
 use crate::session::SessionId;
 use crate::task::{Brief, TaskDir, TaskId, TaskStatus};
 
@@ -23,6 +23,8 @@ pub(super) type Dispatched = RpcReplyPort<Result<TaskId, ControlError>>;
 pub(super) struct Patron {
     pub(super) main: ActorRef<MainMsg>,
     pub(super) session: SessionId,
+    /// The tool call that asked for it, if one did.
+    pub(super) call: Option<CallId>,
 }
 
 /// A task that is not over.

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Control;
-use crate::message::{RawArgs, ToolSpec};
+use crate::message::{CallId, RawArgs, ToolSpec};
+use crate::runtime::roster::Patron;
 use crate::task::Brief;
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
@@ -56,7 +57,7 @@ impl Dispatch {
         Dispatch { control }
     }
 
-    async fn dispatch(&self, args: Args) -> Result<String, ToolError> {
+    async fn dispatch(&self, args: Args, call: &CallId) -> Result<String, ToolError> {
         if self.control.ration.used.fetch_add(1, Ordering::Relaxed) >= PER_TURN {
             let text =
                 format!("{PER_TURN} tasks were dispatched in this turn, which is the most; dispatch the rest later");
@@ -72,7 +73,8 @@ impl Dispatch {
             session: Some(self.control.patron.session.to_string()),
             depth: self.control.depth + 1,
         };
-        let dispatched = self.control.crew.dispatch(brief, self.control.patron.clone()).await;
+        let patron = Patron { call: Some(call.clone()), ..self.control.patron.clone() };
+        let dispatched = self.control.crew.dispatch(brief, patron).await;
         let id = dispatched.map_err(|refusal| ToolError::new(refusal.to_string()))?;
         Ok(format!("{id} is dispatched; its files are in .tasks/{id}/. You will be told when it ends."))
     }
@@ -83,10 +85,10 @@ impl Tool for Dispatch {
         SIGNATURE.spec()
     }
 
-    fn call<'a>(&'a self, args: RawArgs, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let read = SIGNATURE.read::<Args>(&args)?;
-            let text = self.dispatch(read.args).await?;
+            let text = self.dispatch(read.args, &cx.call).await?;
             Ok(ToolOutput::text(text).noting(&read.repairs))
         })
     }

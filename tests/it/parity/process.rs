@@ -118,6 +118,9 @@ fn s3_50_to_s3_52_s3_61_sessions_traces_and_logs_are_files_of_their_own() {
     let events: Vec<Value> = trace.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let runs = events.iter().filter(|event| event["event"] == "run_start").map(|event| event["agent"].clone());
     assert_eq!(runs.collect::<Vec<_>>(), ["main", "t_001", "main"], "the worker's run is in the trace of its session");
+    let worker_run = events.iter().find(|event| event["agent"] == "t_001").unwrap();
+    let call = events.iter().find(|event| event["event"] == "tool_start" && event["tool"] == "dispatch").unwrap();
+    assert_eq!(worker_run["link"], json!({"trace": worker_run["trace_id"], "call": call["call"]}));
     assert!(one("agent_run_t_001_").contains("TOOL CALL, shell"));
     let main = files.iter().find(|path| path.parent().unwrap().ends_with("sessions")).unwrap();
     let main = std::fs::read_to_string(main).unwrap();
