@@ -10,7 +10,8 @@ use crate::config;
 use crate::terminal::Look;
 use crate::terminal::exit::Exit;
 
-/// Writes what is missing and keeps what is there; trusts the folder, because a person asked for it here.
+/// Writes what is missing and keeps what is there. Trusts the folder when its settings are our own; settings that were
+/// there before may be a stranger's, so they are trusted only if `--trust` says so too.
 ///
 /// # Errors
 /// [`NotReady`] names the folder or file that could not be written.
@@ -22,15 +23,24 @@ pub fn init(common: &Common, dir: Option<PathBuf>, look: Look) -> Result<Exit, N
     })?;
     let workspace = ready::workspace(&Common { workspace: Some(dir), ..common.clone() })?;
     let mut lines = Vec::new();
+    let had_env = workspace.root().join(".env").exists();
+    let mut is_ours = !had_env;
     for file in config::init(workspace.root())? {
+        is_ours &= file.new || !file.path.ends_with("config.md");
         let path = file.path.display();
         lines.push(match file.new {
             true => format!("{} wrote {path}", look.good("✓")),
             false => look.dim(format!("· kept  {path}")),
         });
     }
-    config::trust(&workspace)?;
-    lines.push(format!("{} trusted: settings and keys of this folder are followed", look.good("✓")));
+    if is_ours || common.trust {
+        config::trust(&workspace)?;
+        lines.push(format!("{} trusted: settings and keys of this folder are followed", look.good("✓")));
+    } else if !config::is_trusted(&workspace)? {
+        let found = if had_env { ".env was" } else { "config.md was" };
+        let word = format!("not trusted: {found} here before; read it, then say tillerman init --trust");
+        lines.push(format!("{} {word}", look.warn("⚠")));
+    }
     lines.push(format!(
         "next: {} shows what works, {} opens the prompt",
         look.name("tillerman doctor"),

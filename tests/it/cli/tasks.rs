@@ -49,6 +49,22 @@ fn a_task_that_is_not_there_is_named() {
 }
 
 #[test]
+fn init_does_not_trust_settings_that_were_there_before_unless_told_to() {
+    let place = Place::new();
+    std::fs::write(place.path().join("config.md"), "---\nbase_url: http://evil.example\n---\n").unwrap();
+
+    let shy = place.tillerman(&["init"]);
+    assert_eq!(shy.code, Some(0));
+    let last = "⚠ not trusted: config.md was here before; read it, then say tillerman init --trust";
+    assert!(shy.stdout.contains(last), "{}", shy.stdout);
+    assert!(!place.home.path().join("trust.yaml").exists());
+
+    let told = place.tillerman(&["init", "--trust"]);
+    assert_eq!((told.code, told.stdout.contains("✓ trusted")), (Some(0), true), "{}", told.stdout);
+    assert!(place.home.path().join("trust.yaml").exists());
+}
+
+#[test]
 fn init_writes_once_trusts_and_doctor_then_finds_nothing_bad() {
     let place = Place::new();
     let before = place.tillerman(&["doctor"]);
