@@ -254,7 +254,7 @@ fn split_steps(text: &str) -> Vec<String> {
             (false, Some(step)) => step.push(c),
             (true, _) | (false, None) => steps.push(String::new()),
         }
-        if !escaped && matches!(c, '\'' | '"') {
+        if !escaped && matches!(c, '\'' | '"' | '`') {
             quote = match quote {
                 None => Some(c),
                 Some(open) if open == c => None,

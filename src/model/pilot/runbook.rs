@@ -72,11 +72,11 @@ fn item(line: &str) -> Option<&str> {
     })
 }
 
-/// The command in an item: all of it, or the code at its end, as in "count: `wc -l a`".
-fn command(item: &str) -> &str {
+/// The command in an item: all of it, or the code at its end, as in "count: `wc -l a`"; a "run" before it is a word to us.
+pub(super) fn command(item: &str) -> &str {
     let item = item.trim();
-    let code = item.strip_suffix('`').and_then(|rest| rest.split_once('`'));
-    match code {
+    let item = item.strip_prefix("run ").map_or(item, str::trim_start);
+    match item.strip_suffix('`').and_then(|rest| rest.split_once('`')) {
         Some((before, code)) if !code.contains('`') && (before.is_empty() || before.trim_end().ends_with(':')) => code,
         Some(_) | None => item,
     }

@@ -119,6 +119,7 @@ impl Work {
         let lower = line.to_lowercase();
         let order = lower.trim_end_matches(['.', '!']);
         let run = ["also run ", "also run: ", "then run ", "run "].iter().find_map(|verb| strip(line, verb));
+        let run = run.map(runbook::command);
         match (order, run) {
             ("skip" | "skip it" | "skip next" | "skip the next step" | "skip the next one" | "skip step", _) => {
                 self.skip()

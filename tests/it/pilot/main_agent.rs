@@ -72,6 +72,7 @@ async fn a_dispatch_becomes_a_runbook() {
             "- [ ] make a; make b\n- [ ] make c\n- [ ] make d\n",
         ),
         ("dispatch : sleep 1;;", "sleep 1", "- [ ] sleep 1\n"),
+        ("dispatch two: run `a; b`; c", "two", "- [ ] run `a; b`\n- [ ] c\n"),
         ("dispatch sleep 300", "sleep 300", "- [ ] sleep 300\n"),
     ];
     for (line, title, steps) in table {

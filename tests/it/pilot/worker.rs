@@ -44,6 +44,7 @@ async fn the_steps_of_a_brief_are_its_commands() {
         ),
         ("- ls\n- `pwd`\n\n# more\n2) count: `wc -l a`", &["ls", "pwd", "wc -l a"]),
         ("- [ ] echo `date`", &["echo `date`"]),
+        ("- [ ] run `a; b`\n- [ ] run ls", &["a; b", "ls"]),
         ("````sh\necho '```'\n````", &["echo '```'"]),
         ("```sh\nls", &["ls"]),
     ];
@@ -165,7 +166,7 @@ async fn a_note_to_a_finished_run_is_still_carried_out() {
     talk.reply().await;
     talk.results(&[ran(0, "")]);
     talk.reply().await;
-    talk.hears("also run two");
+    talk.hears("also run `two`");
     assert_eq!(calls(&talk.reply().await), step("two"));
 }
 
