@@ -77,6 +77,18 @@ fn s0_08_a_later_run_resumes_the_conversation() {
 }
 
 #[test]
+fn s0_08_sessions_are_kept_and_resumed_in_the_folder_that_is_named() {
+    let server = Server::list([says().text("noted"), says().text("blue")]);
+    let place = Place::new();
+    let folder = place.folder.path().join("kept");
+    let kept = ["--session-dir", folder.to_str().unwrap(), "run"];
+    place.run(&server, &[&kept[..], &["my colour is blue"]].concat());
+    assert_eq!(files(&folder).len(), 1, "{:?}", files(&folder));
+    assert_eq!(stdout(&place.run(&server, &[&kept[..], &["what is my colour?"]].concat())), "blue\n");
+    assert!(server.requests()[1].contains("my colour is blue"));
+}
+
+#[test]
 fn s1_18_s1_19_the_workspace_is_the_one_that_is_named() {
     let server = Server::list([says().call("c1", "shell", json!({"command": "pwd"})), says().text("done")]);
     let place = Place::new();

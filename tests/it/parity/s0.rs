@@ -10,7 +10,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S0-05", "parity::words::s0_05_every_message_is_the_same_after_a_trip_through_json"),
     tested("S0-06", "parity::wire::s0_06_a_provider_is_a_key_an_address_a_model_and_a_limit"),
     tested("S0-07", "parity::process::s0_07_s0_09_s1_45_one_prompt_one_answer_on_stdout"),
-    later("S0-08", "its room, which is being built"),
+    tested("S0-08", "parity::process::s0_08_sessions_are_kept_and_resumed_in_the_folder_that_is_named"),
     tested("S0-09", "config::an_address_goes_only_to_the_provider_it_was_written_for"),
     tested("S0-10", "runtime::library::tools_of_ones_own_are_there_for_main_agents_and_workers"),
     tested("S0-11", "parity::crew::s0_11_whoever_watches_can_leave_and_others_go_on_watching"),

@@ -46,7 +46,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S1-41", "role::researcher_and_reviewer_are_built_in_and_in_the_catalogue"),
     tested("S1-42", "trace::s1_42_the_run_log_tells_requests_responses_calls_and_results"),
     tested("S1-43", "trace::s1_43_a_workers_run_log_names_the_worker"),
-    later("S1-44", "its room, which is being built"),
+    tested("S1-44", "repl::story::news_leave_the_half_typed_line_as_it_is"),
     tested("S1-45", "parity::process::s0_07_s0_09_s1_45_one_prompt_one_answer_on_stdout"),
     tested("S1-46", "skill::skills_of_all_layouts_are_found"),
     tested("S1-47", "parity::every_promise_that_is_called_tested_has_its_test"),
