@@ -26,6 +26,7 @@ use crate::terminal::Look;
 use crate::terminal::clean::clean;
 use crate::terminal::exit::{Exit, Signals};
 use crate::terminal::screen::{Screen, Texts};
+use crate::terminal::wrap::wrapped;
 
 /// What the prompt starts with.
 pub struct Setup {
@@ -117,7 +118,7 @@ async fn hold(
 }
 
 async fn greet(runtime: &Runtime, session: &SessionId, setup: &Setup) {
-    let mut lines = vec![setup.headline.clone()];
+    let mut lines = wrapped(&setup.headline, width());
     lines.extend(setup.warnings.iter().map(|warning| format!("{} {}", setup.look.warn("⚠"), clean(warning))));
     if setup.resumed {
         let said = runtime.transcript(session).await;
