@@ -3,6 +3,7 @@
 mod head;
 mod render;
 mod scan;
+mod unfold;
 mod yaml;
 
 use std::fs::{File, OpenOptions};

@@ -7,7 +7,7 @@ use gray_matter::engine::Engine;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::MarkdownError;
+use super::{MarkdownError, unfold};
 
 /// Deepest nesting of brackets; the parser takes time by the square of it before it refuses at the same depth.
 const MAX_DEPTH: usize = 128;
@@ -21,8 +21,9 @@ impl Engine for Yaml {
         if too_deep(content).is_some() {
             return Err(gray_matter::Error::deserialize_error("nested too deeply"));
         }
-        let value: serde_yaml::Value =
-            serde_yaml::from_str(content).map_err(|error| gray_matter::Error::deserialize_error(&error.to_string()))?;
+        let refused = |error: serde_yaml::Error| gray_matter::Error::deserialize_error(&error.to_string());
+        unfold::check(content).map_err(refused)?;
+        let value: serde_yaml::Value = serde_yaml::from_str(content).map_err(refused)?;
         Ok(pod(value))
     }
 }
@@ -32,6 +33,7 @@ pub(super) fn read<T: DeserializeOwned>(yaml: &str, path: &Path) -> Result<T, Ma
     if let Some(place) = too_deep(yaml) {
         return Err(front_error(path, place, "nested too deeply".to_owned()));
     }
+    unfold::check(yaml).map_err(|error| wrong(&error, path))?;
     let read = match serde_yaml::from_str::<Option<T>>(yaml) {
         Ok(Some(front)) => Ok(front),
         Ok(None) => serde_yaml::from_str("{}"),

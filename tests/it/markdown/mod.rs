@@ -105,6 +105,12 @@ fn bombs_are_refused_in_no_time() {
     let start = Instant::now();
     let error = markdown::parse::<Value>(&bomb()).unwrap_err().to_string();
     assert!(error.ends_with("repetition limit exceeded"), "{error}");
+    // A long text in front of a bomb must not make the bomb seem small.
+    let long = format!("---\nlong: [{}1]\n{}", "1, ".repeat(18_000), bomb().strip_prefix("---\n").unwrap());
+    let error = markdown::parse::<Value>(&long).unwrap_err().to_string();
+    assert!(error.ends_with("its aliases unfold to over 50000 values"), "{error}");
+    let few = Yaml::parse("a: &a [1, !tag x]\nb: {c: *a, d: *a}").unwrap();
+    assert_eq!(few["b"]["d"], Pod::Array(vec![Pod::Integer(1), Pod::String("x".into())]));
     assert!(Yaml::parse("a: &a [*a]").is_err());
     assert_eq!(Yaml::parse("a: [1, x]").unwrap()["a"], Pod::Array(vec![Pod::Integer(1), Pod::String("x".into())]));
 
