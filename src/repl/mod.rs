@@ -8,7 +8,7 @@ mod sheet;
 mod shell;
 mod talk;
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -27,6 +27,9 @@ use crate::terminal::clean::clean;
 use crate::terminal::exit::{Exit, Signals};
 use crate::terminal::screen::{Screen, Texts};
 use crate::terminal::wrap::wrapped;
+
+/// Most bytes of a line that comes from a pipe.
+const MAX_LINE: u64 = 10 * 1024 * 1024;
 
 /// What the prompt starts with.
 pub struct Setup {
@@ -62,6 +65,7 @@ pub async fn run(runtime: &Runtime, session: &SessionId, feed: Receiver<Envelope
         prompt = Some((editor, printing));
         (out, Texts::Shown)
     } else {
+        Out::Plain.news(warnings(&setup)).await;
         read_plainly(typed)?;
         (Out::Plain, Texts::Hidden)
     };
@@ -119,7 +123,7 @@ async fn hold(
 
 async fn greet(runtime: &Runtime, session: &SessionId, setup: &Setup) {
     let mut lines = wrapped(&setup.headline, width());
-    lines.extend(setup.warnings.iter().map(|warning| format!("{} {}", setup.look.warn("⚠"), clean(warning))));
+    lines.extend(warnings(setup));
     if setup.resumed {
         let said = runtime.transcript(session).await;
         lines.extend(sheet::earlier(&said.unwrap_or_default(), setup.look, width()));
@@ -129,14 +133,22 @@ async fn greet(runtime: &Runtime, session: &SessionId, setup: &Setup) {
     Out::Plain.answer(lines).await;
 }
 
+fn warnings(setup: &Setup) -> impl Iterator<Item = String> {
+    setup.warnings.iter().map(|warning| format!("{} {}", setup.look.warn("⚠"), clean(warning)))
+}
+
 /// Lines of stdin, as they are, on a thread of their own: reading cannot be interrupted, so nobody waits for it.
 fn read_plainly(typed: UnboundedSender<Typed>) -> io::Result<()> {
     let read = move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { break };
-            if typed.send(Typed::Line(line)).is_err() {
+        let mut input = io::stdin().lock();
+        let mut line = Vec::new();
+        // A longer line goes on as the next; what is no UTF-8 is seen by its � and loses nothing around it.
+        while let Ok(1..) = input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
+            let text = String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned();
+            if typed.send(Typed::Line(text)).is_err() {
                 return;
             }
+            line.clear();
         }
         // The reader may have left before the input ended.
         let _ = typed.send(Typed::End);
