@@ -57,7 +57,7 @@ pub enum SessionError {
     #[error("the entry cannot be written as JSON: {0}")]
     Encode(serde_json::Error),
     /// No session of the store has an id that begins so.
-    #[error("no session begins with {0:?}; see `tillerman sessions list`")]
+    #[error("no session begins with {0:?}; -c goes on with the latest one")]
     NotFound(String),
     /// Several sessions of the store have.
     #[error("{} sessions begin with {prefix:?}: {}; write more of it", ids.len(), list(ids))]
