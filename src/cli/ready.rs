@@ -7,6 +7,7 @@ use tokio::sync::broadcast::Receiver;
 use super::log;
 use crate::args::Common;
 use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
+use crate::prompt::{self, Sources};
 use crate::role::Roles;
 use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError};
 use crate::session::SessionId;
@@ -106,12 +107,14 @@ pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotRe
     }
 }
 
-/// Skills and roles that cannot be read. Whoever wrote one learns it here, not from a model that does not know it; that
-/// one replaces another is meant and needs no word.
+/// Files of the workspace that no model will see, or not as they were meant. Whoever wrote one learns it here; that a
+/// skill or role replaces another is meant and needs no word.
 fn left_out(workspace: &Workspace) -> Vec<String> {
     let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
+    let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
     let notices = skills.notices().iter().chain(roles.notices());
-    notices.filter(|notice| notice.contains("left out")).cloned().collect()
+    let left_out = notices.filter(|notice| notice.contains("left out")).cloned();
+    left_out.chain(prompt::main(&sources).notices).collect()
 }
 
 impl Ready {

@@ -1,6 +1,8 @@
 //! Files that are broken, huge, in the way or not text: each is named with its place, and nothing is lost.
 
 use std::fs::{self, File};
+use std::io::Write;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use super::{Stage, Wire};
@@ -107,6 +109,36 @@ fn bad_skills_are_left_out_and_named_and_the_agent_works() {
     let line = line.unwrap_or_else(|| panic!("the skill is not told of in {}", done.stderr));
     assert!(line.contains("line 4") && line.contains("column"), "{line}");
     assert!(done.stderr.contains("bomb.md"), "{}", done.stderr);
+}
+
+#[test]
+fn files_that_are_no_text_are_told_of_in_every_way_to_start() {
+    let place = Place::new();
+    fs::write(place.path().join("AGENTS.md"), b"Answer in fran\xe7ais.\n").unwrap();
+    fs::create_dir_all(place.path().join("agents")).unwrap();
+    fs::write(place.path().join("agents/odd.md"), "---\ndescription: [zzz\n---\n").unwrap();
+    fs::write(place.path().join("caf\u{e9}.txt"), b"caf\xe9\n").unwrap();
+    let run = place.tillerman(&["run", "read caf\u{e9}.txt"]);
+    let piped = place.tillerman_with(&[], &[], "2 + 2\n");
+    for done in [&run, &piped] {
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert!(done.stderr.contains("AGENTS.md is not UTF-8 text"), "{}", done.stderr);
+        assert!(done.stderr.contains("odd.md") && done.stderr.contains("column"), "{}", done.stderr);
+    }
+    assert!(run.stdout.contains("UTF-8"), "{}", run.stdout);
+    assert_eq!(piped.stdout, "2 + 2 = 4\n");
+}
+
+#[test]
+fn a_line_of_a_pipe_that_is_no_text_does_not_end_the_conversation() {
+    let place = Place::new();
+    let mut command = place.command(&[]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"2 + 2\n\xff\xfe\n3 + 4\r\n5 + 6").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<&str> = said.lines().filter(|line| line.contains(" = ")).collect();
+    assert_eq!((output.status.code(), answers), (Some(0), vec!["2 + 2 = 4", "3 + 4 = 7", "5 + 6 = 11"]), "{said}");
 }
 
 #[test]
