@@ -51,11 +51,15 @@ impl Family {
     }
 
     /// Asks everybody to end.
+    ///
+    /// All are stopped before the first is asked, and go on only when the last has been: a shell whose command ended a
+    /// moment before it would otherwise run the next one.
     pub(super) fn ask(&mut self) {
+        let _ = kill_process_group(self.leader, Signal::STOP);
         let members = self.members();
-        send(&members, Signal::TERM);
-        // One that is stopped cannot hear before it goes on.
-        send(&members, Signal::CONT);
+        for signal in [Signal::STOP, Signal::TERM, Signal::CONT] {
+            send(&members, signal);
+        }
     }
 
     /// Ends everybody now: stop, so that nobody starts another or loses a parent, look again, kill.

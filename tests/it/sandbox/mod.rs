@@ -115,6 +115,16 @@ async fn p17_a_time_limit_keeps_what_was_written() {
 }
 
 #[tokio::test]
+async fn p17_nothing_of_a_stopped_command_goes_on_to_its_next_line() {
+    for _ in 0..20 {
+        let mut ground = Ground::new();
+        ground.limits.time = Duration::from_millis(20);
+        let finished = ground.run("(sleep 300; echo inner); sh -c 'sleep 300; echo nested'; echo outer").await;
+        assert_eq!((finished.end, text(&finished).as_str()), (End::TimedOut, ""));
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_is_already_aborted_starts_nothing_that_stays() {
     let ground = Ground::new();
     ground.cancel.cancel();
