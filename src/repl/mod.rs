@@ -106,7 +106,11 @@ async fn hold(
         let waiting = with.patient && talk.is_waiting();
         let next = tokio::select! {
             biased;
-            exit = with.signals.next() => return exit,
+            exit = with.signals.next() => match exit {
+                // At a terminal it is Ctrl-C in the moment in which no line is read: as good as on an empty line.
+                Exit::Interrupted if with.editor.is_some() => talk.act(Typed::Interrupt { empty: true }).await,
+                exit => return exit,
+            },
             news = feed.recv() => talk.hear(news).await,
             act = typed.recv(), if !waiting => talk.act(act.unwrap_or(Typed::End)).await,
             () = talk.settled(), if waiting => Next::GoOn,

@@ -55,6 +55,10 @@ impl Terminal {
         Terminal { child, input, screen, _master: pair.master }
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.process_id().unwrap()
+    }
+
     pub fn type_keys(&self, keys: &str) {
         let mut input = self.input.lock().unwrap();
         input.write_all(keys.as_bytes()).unwrap();

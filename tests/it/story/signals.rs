@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::processes;
 use crate::cli::{Place, wait_until};
+use crate::repl::pty::Terminal;
 
 /// A program with a worker whose command has children, one of them in a session of its own.
 fn at_work(place: &Place, nap: &str) -> Child {
@@ -23,7 +24,9 @@ fn sleepers(nap: &str) -> usize {
 
 #[test]
 fn a_signal_ends_the_workers_command_with_all_its_children_and_says_interrupted() {
-    for (signal, code, nap) in [(Signal::INT, 130, "300.021"), (Signal::TERM, 143, "300.022")] {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        // A number that no other test, nor another run of this one, sleeps for.
+        let nap = &format!("300.{code}{}", std::process::id());
         let place = Place::new();
         let mut child = at_work(&place, nap);
         let began = Instant::now();
@@ -34,4 +37,20 @@ fn a_signal_ends_the_workers_command_with_all_its_children_and_says_interrupted(
         let result = std::fs::read_to_string(place.path().join(".tasks/t_001/result.md")).unwrap();
         assert!(result.contains("status: interrupted"), "{result}");
     }
+}
+
+#[test]
+fn an_interrupt_at_a_terminal_is_a_control_c_and_the_second_leaves() {
+    let place = Place::new();
+    let terminal = Terminal::start(place.path(), place.home.path(), &[]);
+    terminal.wait_for_prompt(" > ");
+    let pid = Pid::from_raw(i32::try_from(terminal.pid()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    terminal.wait_for("Ctrl-C again leaves");
+    terminal.wait_for_prompt(" > ");
+    // Both within a second, however busy the machine is.
+    kill_process(pid, Signal::INT).unwrap();
+    std::thread::park_timeout(Duration::from_millis(100));
+    kill_process(pid, Signal::INT).unwrap();
+    assert_eq!(terminal.wait_for_end(), 0);
 }
