@@ -123,7 +123,7 @@ fn a_signal_ends_the_run_its_command_and_the_json_within_two_seconds() {
 #[test]
 fn what_a_killed_program_left_undone_is_told_by_the_next() {
     let place = Place::new();
-    let mut first = place.command(&["run", "--wait", "dispatch long: echo $$ > pid; sleep 300"]);
+    let mut first = place.command(&["run", "--wait", "dispatch long: echo $$ > pid; sleep 5"]);
     let mut first = first.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the worker works", || place.path().join("pid").exists());
     first.kill().unwrap();

@@ -1,10 +1,11 @@
 //! Words and aborts that come while a model talks or a command runs.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::{Stage, WIRES, Wire, is_main, leave, processes, time_until, turns};
+use crate::cli::wait_until;
 use crate::repl::pty::Terminal;
 use crate::server::{Captured, Response, Says, says};
 
@@ -30,6 +31,28 @@ fn dispatch(stage: &Stage, terminal: &Terminal) {
     terminal.wait_for("● On it.");
     terminal.wait_for_prompt(" > ");
     stage.server.wait_until("the worker's model is asked", |_| !stage.requests(false).is_empty());
+}
+
+/// Plays the scene again when the machine was too busy to be in time; three times out of three it is not the machine.
+fn in_time(limit: Duration, mut scene: impl FnMut() -> Duration) {
+    let mut took = Vec::new();
+    while took.len() < 3 {
+        took.push(scene());
+        if took.last().is_some_and(|took| *took < limit) {
+            return;
+        }
+    }
+    panic!("over {limit:?} each time: {took:?}");
+}
+
+/// Until the server has seen a connection closed that was open before.
+fn time_until_closed(stage: &Stage, before: usize) -> Duration {
+    time_until("a connection is closed", || closed(stage) > before)
+}
+
+fn closed(stage: &Stage) -> usize {
+    let open = stage.server.open();
+    stage.server.accepted().saturating_sub(open)
 }
 
 #[test]
@@ -59,56 +82,66 @@ fn a_steer_during_the_last_model_call_of_a_worker_is_answered() {
 
 #[test]
 fn an_abort_while_a_workers_model_talks_closes_its_connection_at_once() {
-    for wire in WIRES {
+    let scene = |wire: Wire| {
         let stage = stage(wire, move |_| wire.begun(&says().text("a long story ".repeat(40))));
         let terminal = stage.prompt();
         dispatch(&stage, &terminal);
-        let open = stage.server.open();
+        let before = closed(&stage);
         terminal.say("/abort t_001");
-        let took = time_until("its connection is closed", || stage.server.open() < open);
-        assert!(took < Duration::from_millis(50) + MARGIN, "{wire:?}: {took:?}");
+        let took = time_until_closed(&stage, before);
         terminal.wait_for("■ t_001 aborted");
         terminal.wait_for("● I heard of it.");
         leave(terminal);
         assert!(stage.read(".tasks/t_001/result.md").contains("status: aborted"));
+        took
+    };
+    for wire in WIRES {
+        in_time(Duration::from_millis(50) + MARGIN, || scene(wire));
     }
 }
 
 #[test]
 fn escape_while_the_main_agents_model_talks_closes_its_connection_at_once() {
-    for wire in WIRES {
+    let scene = |wire: Wire| {
         let stage = Stage::new(wire, move |_| wire.begun(&says().text("a long story\n".repeat(40))));
         let terminal = stage.prompt();
         terminal.say("tell me a story");
         terminal.wait_for("a long story");
-        assert_eq!(stage.server.open(), 1);
         terminal.type_keys("\u{1b}");
-        let took = time_until("its connection is closed", || stage.server.open() == 0);
-        // A terminal sends an escape key and the first byte of others alike, so the editor waits a moment.
-        assert!(took < Duration::from_millis(100) + MARGIN, "{wire:?}: {took:?}");
+        let took = time_until_closed(&stage, 0);
         terminal.wait_for("■ stopped");
         leave(terminal);
+        took
+    };
+    for wire in WIRES {
+        // A terminal sends an escape key and the first byte of others alike, so the editor waits a moment.
+        in_time(Duration::from_millis(100) + MARGIN, || scene(wire));
     }
 }
 
 #[test]
 fn an_aborted_worker_leaves_no_process_of_its_command_behind() {
-    let command = "sleep 300.0123 & setsid sleep 300.0123 & sh -c 'trap \"\" TERM INT; sleep 300.0123; true'";
-    let stage = stage(Wire::Anthropic, move |_| says().call("s1", "shell", json!({"command": command})).into());
-    let terminal = stage.prompt();
-    dispatch(&stage, &terminal);
-    let sleeping = || processes("sleep 300.0123").iter().filter(|line| line.starts_with("sleep")).count();
-    crate::cli::wait_until("all three sleep", || sleeping() == 3);
-    terminal.type_keys("/abort t_001");
-    terminal.wait_for("> /abort t_001");
-    let began = Instant::now();
-    terminal.type_keys("\r");
-    crate::cli::wait_until("none is left", || processes("sleep 300.0123").is_empty());
-    let took = began.elapsed();
-    assert!(took < Duration::from_millis(250) + MARGIN, "{took:?}");
-    terminal.wait_for("■ t_001 aborted");
-    terminal.wait_for("● I heard of it.");
-    leave(terminal);
-    let result = stage.read(".tasks/t_001/result.md");
-    assert!(result.contains("status: aborted"), "{result}");
+    // A number that no other test, nor another run of this one, sleeps for.
+    let nap = format!("sleep 300.0{}", std::process::id());
+    let stubborn = format!("sh -c 'trap \"\" TERM INT; {nap}; true'");
+    let command = format!("{nap} & setsid {nap} & {stubborn}");
+    let sleeping = || processes(&nap).iter().filter(|line| line.starts_with("sleep")).count();
+    let scene = || {
+        let args = json!({"command": command});
+        let stage = stage(Wire::Anthropic, move |_| says().call("s1", "shell", args.clone()).into());
+        let terminal = stage.prompt();
+        dispatch(&stage, &terminal);
+        wait_until("all three sleep", || sleeping() == 3);
+        terminal.type_keys("/abort t_001");
+        terminal.wait_for("> /abort t_001");
+        terminal.type_keys("\r");
+        let took = time_until("none is left", || processes(&nap).is_empty());
+        terminal.wait_for("■ t_001 aborted");
+        terminal.wait_for("● I heard of it.");
+        leave(terminal);
+        let result = stage.read(".tasks/t_001/result.md");
+        assert!(result.contains("status: aborted"), "{result}");
+        took
+    };
+    in_time(Duration::from_millis(250) + MARGIN, scene);
 }
