@@ -120,7 +120,7 @@ async fn hold(
             editor.set_busy(talk.is_busy());
         }
         if next == Next::Leave {
-            return talk.exit();
+            return talk.exit().await;
         }
     }
 }

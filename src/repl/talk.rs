@@ -67,10 +67,14 @@ impl<'a> Talk<'a> {
     }
 
     /// What leaving means: for a script how its last run ended, for a person nothing.
-    pub(super) fn exit(&self) -> Exit {
-        match self.out {
-            Out::Above(_) => Exit::Done,
-            Out::Plain => self.exit,
+    pub(super) async fn exit(&self) -> Exit {
+        match (&self.out, self.exit) {
+            (Out::Above(_), _) => Exit::Done,
+            (Out::Plain, Exit::Failed) => {
+                let status = self.runtime.status(self.session).await.ok();
+                status.and_then(|status| status.fault).map_or(Exit::Failed, Exit::from)
+            }
+            (Out::Plain, exit) => exit,
         }
     }
 

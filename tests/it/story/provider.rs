@@ -29,6 +29,26 @@ fn a_wrong_key_ends_at_once_and_is_shown_nowhere() {
 }
 
 #[test]
+fn lines_of_a_pipe_end_with_the_code_of_the_last_fault() {
+    let refusals = [
+        (401, r#"{"error":{"message":"no such key","type":"authentication_error"}}"#, 3),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 9 tokens","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            5,
+        ),
+        (400, r#"{"error":{"message":"no such field","type":"invalid_request_error"}}"#, 1),
+    ];
+    for (status, body, code) in refusals {
+        let stage = Stage::new(Wire::OpenAi, move |_| Response::status(status, body));
+        let url = stage.wire.base_url(&stage.server);
+        let args = ["--trust", "-m", stage.wire.model(), "--base-url", &url];
+        let done = stage.place.tillerman_with(&args, &[], "hi\n");
+        assert_eq!((done.code, done.stdout.as_str()), (Some(code), ""), "{}", done.stderr);
+    }
+}
+
+#[test]
 fn a_key_that_a_command_prints_is_in_no_request() {
     let command = json!({"command": "env; cat .env >/dev/null; echo seen"});
     let stage = Stage::new(Wire::Anthropic, move |request| match turns(request) {
