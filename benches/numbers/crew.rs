@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::TempDir;
 use tillerman::config::{self, Flags};
 use tillerman::message::{Message, Usage};
@@ -24,18 +25,27 @@ use crate::table::{at, mb, median, ms, row};
 /// The word that makes the bench its own child; behind it stands how many workers.
 pub(crate) const CHILD: &str = "crew-of";
 
-/// How many workers stand at once.
+/// How many workers stand at once, if the machine lets one process open enough files.
 const WORKERS: usize = 10_000;
+
+/// Open files of a worker that waits for its model: its journal and its handle on the workspace.
+const FILES_EACH: usize = 2;
 
 /// Runs the children and waits for them; each prints its own rows.
 pub(crate) fn measure() {
+    let limit =
+        getrlimit(Resource::Nofile).maximum.map_or(WORKERS, |files| (files as usize).saturating_sub(100) / FILES_EACH);
+    let workers = WORKERS.min(limit).to_string();
     let this = std::env::current_exe().expect("the bench knows its own path");
-    let status = Command::new(this).args([CHILD, &WORKERS.to_string()]).status().expect("the bench starts itself");
+    let status = Command::new(this).args([CHILD, &workers]).status().expect("the bench starts itself");
     assert!(status.success(), "the crew of many ended with {status}");
 }
 
 /// What the child does.
 pub(crate) fn child(workers: usize) {
+    // Each journal is an open file, and the usual limit is 1,024.
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).expect("a limit may be raised to its maximum");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
     runtime.block_on(async {
         one_stream().await;
