@@ -71,15 +71,19 @@ async fn run(common: &Common, words: &[String], json: bool, wait: bool) -> Exit 
         Err(why) => return complain(Exit::Usage, &why),
     };
     let stderr = io::stderr();
-    let width = crossterm::terminal::size().ok().filter(|_| stderr.is_terminal()).map(|(columns, _)| columns.into());
+    let width = stderr.is_terminal().then(columns).flatten();
     let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width };
     cli::run::run(cli::ready::ready(common).await, prompt, &setup).await
 }
 
+/// Columns of the terminal. To be asked only when there is one: without, two programs would be started to find out.
+fn columns() -> Option<usize> {
+    crossterm::terminal::size().ok().map(|(columns, _)| columns.into())
+}
+
 async fn demo(common: &Common) -> Exit {
     let stdout = io::stdout();
-    let width =
-        crossterm::terminal::size().ok().filter(|_| stdout.is_terminal()).map_or(100, |(columns, _)| columns.into());
+    let width = stdout.is_terminal().then(columns).flatten().unwrap_or(100);
     let setup = cli::demo::Setup { look: look(common, &stdout), width, parent: std::env::temp_dir() };
     cli::demo::demo(&setup).await
 }
