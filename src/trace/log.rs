@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jiff::Zoned;
+use jiff::Timestamp;
 
 use super::excerpt::excerpt;
 use super::{Origin, Scribe};
@@ -32,11 +32,12 @@ struct State {
 }
 
 impl RunLog {
-    /// Begins the log of a run that opens with these words; the name of the file holds the local time.
+    /// Begins the log of a run that opens with these words; the name of the file holds the time.
     ///
+    /// Times are UTC, as in the names of sessions: to know the local time zone, a tree of files would be read first.
     /// Runs that begin within the same second, of the same agent, share the file.
     pub fn create(scribe: &Scribe, folder: &Path, origin: &Origin, opening: &str) -> RunLog {
-        let now = Zoned::now();
+        let now = Timestamp::now();
         let stamp = now.strftime("%Y%m%d_%H%M%S");
         let name = match origin.agent.as_str() {
             "main" => format!("agent_run_{stamp}.log"),
@@ -48,7 +49,7 @@ impl RunLog {
             "agent {}, model {}, {}\ntrace {}\n",
             origin.agent,
             origin.model,
-            now.strftime("%Y-%m-%d %H:%M:%S %:z"),
+            now.strftime("%Y-%m-%d %H:%M:%S UTC"),
             origin.trace
         );
         log.put(&mut state, &head, false);
@@ -68,7 +69,7 @@ impl RunLog {
 
     fn entry(&self, state: &mut State, title: &str, body: &str) {
         state.entry += 1;
-        let time = Zoned::now().strftime("%H:%M:%S%.3f").to_string();
+        let time = Timestamp::now().strftime("%H:%M:%S%.3f").to_string();
         let end = if body.is_empty() || body.ends_with('\n') { "" } else { "\n" };
         let text = format!("\n[{}] {time} {title}\n{body}{end}", state.entry);
         self.put(state, &text, title.starts_with("ENDED"));
