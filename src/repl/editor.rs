@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use reedline::{
@@ -25,6 +25,8 @@ const HISTORY: usize = 2_000;
 const WAITING: usize = 64;
 /// How often the editor looks for something to print while nobody types.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long the editor may take to leave; it looks at its flag fifty times a second.
+const CLOSE: Duration = Duration::from_millis(500);
 
 const STOP: &str = "stop";
 const INTERRUPT: &str = "interrupt";
@@ -95,14 +97,23 @@ impl Editor {
         }
     }
 
-    /// Takes the prompt off the screen; the terminal is as it was before.
-    pub(super) fn close(&mut self) {
+    /// Takes the prompt off the screen; the terminal is as it was before. Answers whether it could: the editor of a
+    /// terminal that is gone reads its end for ever and is left to itself.
+    pub(super) async fn close(&mut self) -> bool {
         self.leave.store(true, Ordering::Relaxed);
+        let deadline = Instant::now() + CLOSE;
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            tokio::time::sleep(LOOK / 4).await;
+        }
         if let Some(thread) = self.thread.take() {
             // A panic of the editor has been reported by its own hook.
             let _ = thread.join();
         }
         self.line.close();
+        true
     }
 }
 

@@ -75,9 +75,11 @@ pub async fn run(runtime: &Runtime, session: &SessionId, feed: Receiver<Envelope
     // A script says its next line when the last is answered; a person may say it at once.
     let patient = !io::stdin().is_terminal();
     let exit = hold(&mut talk, &mut lines, feed, Hold { signals: &mut signals, editor, patient }).await;
-    if let Some((editor, _)) = &mut prompt {
-        // The editor looks at its flag fifty times a second.
-        tokio::task::block_in_place(|| editor.close());
+    if let Some((editor, _)) = &mut prompt
+        && !editor.close().await
+    {
+        // There is no terminal any more to say goodbye to.
+        return Ok(exit);
     }
     talk.leave().await;
     if let Some((_, printing)) = prompt {

@@ -1,0 +1,54 @@
+//! A terminal that is closed under the program: its window, or the connection it came through.
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+use crate::cli::Place;
+
+/// Answers the editor's question for the cursor until the prompt stands. Both ends are dropped on return.
+fn read_until_the_prompt(mut output: Box<dyn Read + Send>, mut input: Box<dyn Write + Send>) {
+    let mut seen = String::new();
+    let mut buffer = [0; 4096];
+    while !seen.contains(" > ") {
+        let length = output.read(&mut buffer).unwrap();
+        assert!(length > 0, "the program ended before its prompt: {seen}");
+        let chunk = String::from_utf8_lossy(&buffer[..length]).into_owned();
+        if chunk.contains("\u{1b}[6n") {
+            input.write_all(b"\x1b[4;1R").unwrap();
+        }
+        seen.push_str(&chunk);
+    }
+}
+
+#[test]
+fn c29_a_terminal_that_is_closed_ends_the_program() {
+    let place = Place::new();
+    let pair = native_pty_system().openpty(PtySize { rows: 24, cols: 80, ..PtySize::default() }).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tillerman"));
+    command.cwd(place.path());
+    command.env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", place.home.path());
+    command.env("TILLERMAN_HOME", place.home.path());
+    command.env("TERM", "xterm-256color");
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    read_until_the_prompt(pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
+
+    drop(pair.master);
+
+    let closed = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.exit_code(), 143);
+            return;
+        }
+        if closed.elapsed() > Duration::from_secs(10) {
+            child.kill().unwrap();
+            panic!("it lives on without its terminal");
+        }
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
