@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use tokio::sync::broadcast::Receiver;
 
 use super::log;
@@ -14,6 +16,10 @@ use crate::session::SessionId;
 use crate::skill::Skills;
 use crate::terminal::exit::Exit;
 use crate::workspace::{Workspace, WorkspaceError, home_from};
+
+/// Open files that a worker needs at most at one time, and those of everything else.
+const OPEN_FILES_EACH: u64 = 8;
+const OPEN_FILES: u64 = 256;
 
 /// A runtime that can be talked to.
 pub struct Ready {
@@ -89,6 +95,7 @@ pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotRe
         .models
         .get(&config.choice.id)
         .map_err(|error| NotReady { exit: Exit::NoProvider, why: error.to_string() })?;
+    raise_open_files(config.crew.running);
     let runtime = Runtime::start(config).await?;
     let feed = runtime.feed();
     let which = match (&common.session, common.resume) {
@@ -115,6 +122,18 @@ fn left_out(workspace: &Workspace) -> Vec<String> {
     let notices = skills.notices().iter().chain(roles.notices());
     let left_out = notices.filter(|notice| notice.contains("left out")).cloned();
     left_out.chain(prompt::main(&sources).notices).collect()
+}
+
+/// Every running worker holds its journal open, and tools open more; the usual limit of 1,024 is for fewer.
+fn raise_open_files(workers: usize) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let needed = workers as u64 * OPEN_FILES_EACH + OPEN_FILES;
+    if current.is_some_and(|current| current < needed) {
+        let current = Some(maximum.map_or(needed, |maximum| maximum.min(needed)));
+        if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current, maximum }) {
+            tracing::warn!(%error, "the limit of open files stays as it is");
+        }
+    }
 }
 
 impl Ready {

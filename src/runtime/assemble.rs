@@ -22,7 +22,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
     let artifacts = workspace.artifacts(control.patron.session.as_str());
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
-    let policy = PathPolicy::new(config.profile, workspace.root()).map_err(text)?.with_read(&artifacts);
+    let policy = site.policy(config.profile).map_err(text)?.with_read(&artifacts);
     let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(control::tools(control));
     let prompt = prompt::main(&sources);
     site.notice(skills.notices().iter().chain(roles.notices()).chain(&prompt.notices));
@@ -100,7 +100,7 @@ fn limits(site: &Site, brief: &Brief, role: Option<&Role>, id: &ModelId) -> Limi
 
 fn rights(site: &Site, task: &Task) -> Result<PathPolicy, String> {
     let root = site.config.workspace.root();
-    let policy = PathPolicy::new(Profile::Task, root).map_err(text)?.with_write(task.dir.path());
+    let policy = site.policy(Profile::Task).map_err(text)?.with_write(task.dir.path());
     Ok(task.brief.touches.iter().fold(policy, |policy, path| policy.with_write(&root.join(path))))
 }
 

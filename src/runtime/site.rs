@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -15,6 +15,7 @@ use crate::config::{self, Config};
 use crate::session::{Durability, SessionId};
 use crate::task::TaskReport;
 use crate::tool::Tool;
+use crate::workspace::policy::{PathError, PathPolicy, Profile};
 
 /// How long a run may take to end by itself after an abort, before its task is dropped.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -34,6 +35,7 @@ pub(super) struct Site {
     disk: Arc<Semaphore>,
     kept: Mutex<HashMap<SessionId, Vec<TaskReport>>>,
     told: Mutex<HashSet<String>>,
+    ground: OnceLock<PathPolicy>,
 }
 
 impl Site {
@@ -50,6 +52,7 @@ impl Site {
             disk: Arc::new(Semaphore::new(DISK_THREADS)),
             kept: Mutex::default(),
             told: Mutex::default(),
+            ground: OnceLock::new(),
         }
     }
 
@@ -64,6 +67,15 @@ impl Site {
 
     pub(super) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::SeqCst)
+    }
+
+    /// The rights of a profile in the workspace. All agents hold the same handle on it: one open file, not one each.
+    pub(super) fn policy(&self, profile: Profile) -> Result<PathPolicy, PathError> {
+        if let Some(ground) = self.ground.get() {
+            return Ok(ground.with_profile(profile));
+        }
+        let ground = PathPolicy::new(profile, self.config.workspace.root())?;
+        Ok(self.ground.get_or_init(|| ground).with_profile(profile))
     }
 
     pub(super) fn durability(&self) -> Durability {

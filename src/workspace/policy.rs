@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
 use rustix::fs::{Gid, OFlags, Uid};
@@ -43,7 +44,7 @@ pub enum Profile {
 #[derive(Debug)]
 pub struct PathPolicy {
     profile: Profile,
-    base: Root,
+    base: Arc<Root>,
     read: Vec<Root>,
     write: Vec<Root>,
     protected: Vec<PathBuf>,
@@ -127,6 +128,15 @@ impl PathPolicy {
     pub fn new(profile: Profile, base: &Path) -> Result<PathPolicy, PathError> {
         let failed = |source| PathError::Io { path: base.display().to_string(), source };
         let base = Root::open(&fs::canonicalize(base).map_err(failed)?).map_err(failed)?;
+        Ok(PathPolicy::of(profile, Arc::new(base)))
+    }
+
+    /// The rights of another profile for the same folder, by the same handle: agents share it, however many they are.
+    pub fn with_profile(&self, profile: Profile) -> PathPolicy {
+        PathPolicy::of(profile, Arc::clone(&self.base))
+    }
+
+    fn of(profile: Profile, base: Arc<Root>) -> PathPolicy {
         let below = |names: &[&str]| names.iter().map(|name| base.path.join(name)).collect::<Vec<_>>();
         let (write, protected) = match profile {
             Profile::Free => (vec![PathBuf::from("/")], vec![]),
@@ -135,7 +145,7 @@ impl PathPolicy {
             Profile::Task => (vec![], below(&OWN)),
         };
         let write = write.into_iter().map(Root::at).collect();
-        Ok(PathPolicy { profile, base, read: Vec::new(), write, protected })
+        PathPolicy { profile, base, read: Vec::new(), write, protected }
     }
 
     /// Lets `root` be read as well; it need not exist yet.
@@ -259,7 +269,7 @@ impl PathPolicy {
         if self.profile == Profile::Free {
             return Place::find(asked, |folder| Root::open(folder)?.into_dir());
         }
-        let roots = || [&self.base].into_iter().chain(&self.write);
+        let roots = || [&*self.base].into_iter().chain(&self.write);
         Place::find(asked, |folder| root::through(folder, roots(), |root, rel| root.dir()?.open_dir(rel)))
     }
 
@@ -295,7 +305,7 @@ impl PathPolicy {
     }
 
     fn readable(&self) -> impl Iterator<Item = &Root> {
-        [&self.base].into_iter().chain(&self.read).chain(&self.write)
+        [&*self.base].into_iter().chain(&self.read).chain(&self.write)
     }
 
     fn writable(&self) -> String {
