@@ -123,6 +123,18 @@ fn every_test_file_is_part_of_the_tests() {
 }
 
 #[test]
+fn the_documents_are_there_and_the_map_names_every_room() {
+    let there =
+        |path: &str| std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    for path in ["README.md", "CHANGELOG.md", "docs/guarantees.md", "docs/numbers.md"] {
+        assert!(there(path).starts_with("# "), "{path} begins with its title");
+    }
+    let map = there("ARCHITECTURE.md");
+    let unnamed = rules::rooms(&src()).into_iter().filter(|room| !map.contains(&format!("`{room}")));
+    assert_eq!(unnamed.collect::<Vec<_>>(), [""; 0], "rooms that ARCHITECTURE.md does not name");
+}
+
+#[test]
 fn no_document_links_to_a_file_that_is_not_there() {
     let top = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(Path::new);
     let read =
