@@ -87,7 +87,8 @@ pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotRe
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
     let mut warnings = config.warnings.clone();
-    warnings.extend(left_out(&config.workspace));
+    let place = config.workspace.clone();
+    let looking = tokio::task::spawn_blocking(move || left_out(&place));
     let named = |origin: &Origin| matches!(origin.key, "model" | "provider") && origin.from != Place::Default;
     let unchosen = !config.origins.iter().any(named);
     // A missing key is known before anything is started, and nothing can be done without it.
@@ -105,6 +106,8 @@ pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotRe
         (None, _) => Open::New,
     };
     let resumed = which != Open::New;
+    // A panic in there has been reported by its own hook; what was left out is in the doctor's list as well.
+    warnings.extend(looking.await.unwrap_or_default());
     match runtime.open(which).await {
         Ok(session) => Ok((Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }, feed)),
         Err(error) => {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Layer, Skill};
 use crate::markdown::{self, Document, MarkdownError};
-use crate::workspace::{Workspace, defaults, write_atomic};
+use crate::workspace::{Workspace, defaults};
 
 /// How deep a folder of skills is searched.
 const MAX_DEPTH: usize = 6;
@@ -34,12 +34,12 @@ pub(super) fn all(workspace: &Workspace) -> (Vec<Skill>, Vec<String>) {
     (found.skills.into_values().collect(), found.notices)
 }
 
-/// Leaves the catalogue for people; it is a copy, so that it cannot be written changes nothing.
+/// Leaves the catalogue for people; it is a copy, so that it cannot be written, or is lost with the power, changes nothing.
 pub(super) fn leave_snapshot(workspace: &Workspace, catalogue: &str) {
     let path = workspace.state().join("SKILLS_SNAPSHOT.md");
     let same = fs::read(&path).is_ok_and(|old| old == catalogue.as_bytes());
     if !same {
-        write_atomic(&path, catalogue.as_bytes()).ok();
+        fs::write(&path, catalogue).ok();
     }
 }
 
