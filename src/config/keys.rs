@@ -53,22 +53,7 @@ pub(super) fn variable(key: &Key) -> String {
 /// The setting that somebody may have meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let name: String = name.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect();
-    let near = |key: &Key| (distance(&name.replace('_', ""), &key.name.replace('_', "")), key.name);
+    let near = |key: &Key| (strsim::levenshtein(&name.replace('_', ""), &key.name.replace('_', "")), key.name);
     let (off, found) = KEYS.iter().map(near).min()?;
     (off <= 2 && off < name.len()).then_some(found)
-}
-
-/// Edits between two words (Levenshtein), a row at a time.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut corner = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let change = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

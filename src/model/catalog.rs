@@ -253,7 +253,7 @@ impl Models {
     fn unknown(&self, provider: &str) -> NoModel {
         let mut known: Vec<&str> = self.providers().map(|p| p.id.as_str()).collect();
         known.extend(["pilot", "scripted"]);
-        let nearest = known.iter().map(|name| (distance(provider, name), name)).min();
+        let nearest = known.iter().map(|name| (strsim::levenshtein(provider, name), name)).min();
         let nearest = match nearest {
             Some((off, name)) if off <= 2 => format!(" (did you mean {name}?)"),
             Some(_) | None => String::new(),
@@ -267,22 +267,4 @@ impl fmt::Debug for Models {
         let own: Vec<String> = self.own.keys().map(ModelId::to_string).collect();
         f.debug_struct("Models").field("doors", &self.doors).field("own", &own).finish()
     }
-}
-
-/// Edits between two short words (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        row[0] = left;
-        for (j, y) in b.iter().enumerate() {
-            let above = row[j + 1];
-            left = (diagonal + usize::from(x != *y)).min(above + 1).min(left + 1);
-            diagonal = above;
-            row[j + 1] = left;
-        }
-    }
-    row[b.len()]
 }
