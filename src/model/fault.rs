@@ -195,14 +195,17 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
+/// Shortest key that is blotted out; anything shorter is a placeholder and part of ordinary words.
+const SHORTEST_KEY: usize = 8;
+
 /// Blots out a key wherever it stands, also when it is cut at the end of the text.
 pub(super) fn without(key: &str, text: &str) -> String {
-    if key.is_empty() {
+    if key.len() < SHORTEST_KEY {
         return text.to_owned();
     }
     let mut clean = text.replace(key, "[key]");
     let ends = |n: &usize| clean.trim_end_matches('…').ends_with(&key[..*n]);
-    if let Some(cut) = (8..key.len()).rev().find(ends) {
+    if let Some(cut) = (SHORTEST_KEY..key.len()).rev().find(ends) {
         let kept = clean.trim_end_matches('…').len() - cut;
         clean.truncate(kept);
         clean.push_str("[key]");

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tillerman::message::Message;
+use tillerman::model::catalog::Models;
 use tillerman::model::http::Timeouts;
 use tillerman::model::{Delta, Fault, Model, ModelError, Reply, Stop};
 
@@ -69,6 +70,23 @@ async fn a_fault_names_what_to_do_and_never_the_key() {
         fault(BOTH[0], Response::with(200, &[("content-type", "text/html")], "<html>Sign in</html>")).await;
     assert_eq!(error.fault, Fault::BadRequest);
     assert!(error.message.contains("a web page; is the base URL right?"), "{error}");
+}
+
+#[tokio::test]
+async fn a_placeholder_instead_of_a_key_leaves_words_alone() {
+    let server = Server::answer(|_| {
+        Response::status(401, &error_body("authentication_error", "no token; ask the token office"))
+    });
+    let url = server.base_url();
+    let env = |name: &str| match name {
+        "ANTHROPIC_API_KEY" => Some("k".to_owned()),
+        "ANTHROPIC_BASE_URL" => Some(url.clone()),
+        _ => None,
+    };
+    let model = Models::from_env(&env).unwrap().get(&id_of(BOTH[0])).unwrap();
+    let error = Ask::new([Message::user("hi")]).send(&model).await.0.expect_err("a fault");
+    let expected = "401 from 127.0.0.1: no token; ask the token office; check the key in ANTHROPIC_API_KEY";
+    assert_eq!(error.message, expected);
 }
 
 #[tokio::test]
