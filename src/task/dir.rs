@@ -235,7 +235,7 @@ impl TaskDir {
     /// [`TaskError::Files`] when the disk refuses. A task.md that a hand has broken is left as it is.
     pub fn finish(&self, report: &TaskReport) -> Result<(), TaskError> {
         self.keep_foreign_result()?;
-        self.put("result.md", &ResultFront::of(report), &report.answer)?;
+        self.put("result.md", &ResultFront::of(report), &format!("{}\n", report.answer.trim_end()))?;
         match self.set_status(report.status) {
             Ok(()) | Err(TaskError::Markdown { .. }) => Ok(()),
             Err(error) => Err(error),
@@ -251,7 +251,7 @@ impl TaskDir {
             return Ok(None);
         }
         let markdown::Document { front, body } = self.load::<ResultFront>("result.md")?;
-        Ok(Some(front.report(self, body)))
+        Ok(Some(front.report(self, body.trim_end().to_owned())))
     }
 
     /// Whether the report of this task has reached the conversation that asked for it.

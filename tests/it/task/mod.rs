@@ -30,7 +30,7 @@ fn report(dir: &TaskDir) -> TaskReport {
         id: dir.id(),
         title: "count".to_owned(),
         status: TaskStatus::Done,
-        answer: "42 lines\n---\nstatus: failed\n".to_owned(),
+        answer: "42 lines\n---\nstatus: failed".to_owned(),
         turns: 3,
         usage: Usage { input: 10, output: 5, cache_read: 100, ..Usage::default() },
         started: Some(started),
@@ -116,6 +116,7 @@ fn a_result_reads_back_and_settles_the_status() {
     assert_eq!(dir.task().unwrap().brief, brief(), "nothing else in task.md has changed");
     let text = fs::read_to_string(dir.result_path()).unwrap();
     assert!(text.contains("\ntokens: 115\n") && text.contains("\nturns: 3\n"), "{text}");
+    assert!(text.ends_with(&format!("{}\n", report(&dir).answer)), "a text file ends with its last line: {text}");
     assert_eq!(names(dir.path()), ["result.md", "task.md"], "no temporary file is left");
 }
 
