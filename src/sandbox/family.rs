@@ -4,6 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 
@@ -11,6 +13,11 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_p
 const ROUNDS: usize = 3;
 /// Process numbers looked at one by one; beyond, the whole list is cheaper.
 const SPAN: i32 = 256;
+
+/// How long a process may take to become another program.
+const BECOMING: Duration = Duration::from_millis(20);
+/// The parent of the kernel's own threads, which have no environment.
+const KERNEL: i32 = 2;
 
 /// The processes of one command.
 pub(super) struct Family {
@@ -103,9 +110,19 @@ impl Family {
         self.known.keys().filter_map(|pid| Pid::from_raw(*pid)).collect()
     }
 
+    /// Whether the process carries the mark. One that is just becoming another program has no environment to be read for
+    /// a moment, and would be missed by who looks once: it is looked at again until it has one.
     fn is_marked(&self, pid: i32) -> bool {
-        let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
-        environment.windows(self.id.len()).any(|part| part == self.id.as_bytes())
+        let patience = Instant::now() + BECOMING;
+        loop {
+            let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+            let may_be_ours =
+                || pid > self.leader.as_raw_nonzero().get() && process(pid).is_some_and(|it| it.parent != KERNEL);
+            if !environment.is_empty() || !may_be_ours() || Instant::now() > patience {
+                return environment.windows(self.id.len()).any(|part| part == self.id.as_bytes());
+            }
+            thread::yield_now();
+        }
     }
 }
 
