@@ -53,6 +53,26 @@ const OVERFLOW: &[&str] = &[
     "too many tokens",
 ];
 
+/// Texts by which servers say that they take no tools, whatever their status: 400 of Ollama, vLLM, DeepSeek, Alibaba
+/// and Gemini's open models, 404 of OpenRouter, 405 of DeepInfra, 500 of llama.cpp.
+const NO_TOOLS: &[&str] = &[
+    "does not support tools",
+    "does not support tool call",
+    "does not support function call",
+    "no endpoints found that support tool use",
+    "no endpoints found that support the provided 'tool_choice'",
+    "--enable-auto-tool-choice",
+    "requires --jinja",
+    "unsupported param: tools",
+    "cannot use tools with stream",
+    "tool call is not supported",
+    "tool calling is not supported",
+    "tool calling` is not supported",
+    "function call is not supported",
+    "function calling is not supported",
+    "function calling is not enabled",
+];
+
 /// Words of an account without money.
 const BILLING: &[&str] = &[
     "insufficient_quota",
@@ -98,6 +118,7 @@ impl Refusal {
         let says = |words: &[&str]| words.iter().any(|word| self.code.contains(word) || text.contains(word));
         let rate = says(&["rate limit", "rate_limit", "too many requests"]);
         let overflow = !rate && says(OVERFLOW);
+        let no_tools = NO_TOOLS.iter().any(|words| text.contains(words));
         match self.status {
             Some(402) => Fault::Billing,
             Some(401 | 403) if says(BILLING) => Fault::Billing,
@@ -106,6 +127,7 @@ impl Refusal {
             Some(429) if says(BILLING) && self.retry_after.is_none() => Fault::Billing,
             Some(429) => Fault::RateLimited,
             Some(_) | None if overflow => Fault::Overflow,
+            Some(_) | None if no_tools => Fault::NoTools,
             Some(404) => Fault::NoSuchModel,
             Some(408 | 409 | 425 | 500 | 502 | 503 | 504 | 520..=524 | 529) => Fault::Unavailable,
             Some(_) | None => self.by_code(&text, rate),

@@ -142,6 +142,8 @@ pub enum Fault {
     NoSuchModel,
     /// The request was refused for another reason.
     BadRequest,
+    /// The model, or the server in front of it, takes no tools: describe them in words.
+    NoTools,
     /// The conversation does not fit the model's window: make room and try once more.
     Overflow,
     /// Too many requests: wait and try again.
@@ -159,7 +161,8 @@ impl Fault {
     pub fn is_transient(self) -> bool {
         match self {
             Fault::RateLimited | Fault::Unavailable | Fault::Network | Fault::Garbled => true,
-            Fault::Auth | Fault::Billing | Fault::NoSuchModel | Fault::BadRequest | Fault::Overflow => false,
+            Fault::Auth | Fault::Billing | Fault::NoSuchModel => false,
+            Fault::BadRequest | Fault::NoTools | Fault::Overflow => false,
         }
     }
 }

@@ -100,7 +100,7 @@ impl Exit {
 impl From<Fault> for Exit {
     fn from(fault: Fault) -> Exit {
         match fault {
-            Fault::Auth | Fault::Billing | Fault::NoSuchModel => Exit::NoProvider,
+            Fault::Auth | Fault::Billing | Fault::NoSuchModel | Fault::NoTools => Exit::NoProvider,
             Fault::RateLimited | Fault::Unavailable | Fault::Network | Fault::Garbled => Exit::ProviderDown,
             Fault::Overflow => Exit::NoRoom,
             Fault::BadRequest => Exit::Failed,

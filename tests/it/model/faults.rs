@@ -96,6 +96,27 @@ async fn a_gateways_page_is_named_by_its_title() {
     assert_eq!(error.message, "400 from 127.0.0.1: a web page, 404 Not Here");
 }
 
+#[tokio::test]
+async fn a_server_that_takes_no_tools_is_known_by_its_text_and_asked_once() {
+    let texts = [
+        (400, "registry.ollama.ai/library/gemma3:270m does not support tools"),
+        (500, "tools param requires --jinja flag"),
+        (500, "Unsupported param: tools"),
+        (400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
+        (404, "No endpoints found that support tool use. To learn more about provider routing, visit: https://x.y/z"),
+        (405, "deepinfra error: Tool calling is not supported for model: mistralai/Mistral-Small"),
+        (400, "deepseek-reasoner does not support Function Calling"),
+        (400, "Function calling is not enabled for models/gemma-3-12b-it"),
+    ];
+    for (status, text) in texts {
+        for id in BOTH {
+            let (error, requests) = fault(id, Response::status(status, &error_body("server_error", text))).await;
+            assert_eq!((error.fault, requests), (Fault::NoTools, 1), "{id} {text}");
+            assert!(error.message.contains("`protocol: react`"), "{error}");
+        }
+    }
+}
+
 /// A42.
 #[tokio::test]
 async fn an_overflow_is_known_by_its_text() {

@@ -66,7 +66,7 @@ const NO_TIME: Duration = Duration::ZERO;
 #[tokio::test(start_paused = true)]
 async fn every_kind_of_fault_has_its_attempts() {
     let transient = [(Fault::RateLimited, 5), (Fault::Unavailable, 5), (Fault::Network, 5), (Fault::Garbled, 2)];
-    let lasting = [Fault::Auth, Fault::Billing, Fault::NoSuchModel, Fault::BadRequest, Fault::Overflow];
+    let lasting = [Fault::Auth, Fault::Billing, Fault::NoSuchModel, Fault::BadRequest, Fault::NoTools, Fault::Overflow];
     for (fault, attempts) in transient.into_iter().chain(lasting.map(|fault| (fault, 1))) {
         let played = play(99, fault, None, NO_TIME).await;
         assert_eq!(played.asked, attempts, "{fault:?}");
