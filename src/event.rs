@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{CallId, Message, Note, ToolCall, ToolResult, Usage};
+use crate::message::{CallId, Message, Note, ToolCall, ToolResult, Usage, Usd};
 
 /// A fact about a run, in the order in which it became true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,10 @@ pub enum AgentEvent {
         usage: Usage,
         /// From request to last byte.
         took: Duration,
+        /// Who answered, `provider/model`.
+        model: String,
+        /// What it cost; `None` when nobody knows the price.
+        cost: Option<Usd>,
     },
     /// A tool starts; its call is durable.
     ToolStarted {
@@ -74,6 +78,10 @@ pub enum AgentEvent {
         before: u64,
         /// Estimated tokens after.
         after: u64,
+        /// Tokens that the summary took.
+        usage: Usage,
+        /// What it cost; `None` when nobody knows the price.
+        cost: Option<Usd>,
     },
     /// A model call failed and is tried again after a wait. Text streamed since the turn began is void.
     Retrying {

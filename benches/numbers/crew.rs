@@ -87,7 +87,8 @@ impl Model for Silent {
         async move {
             if request.tools.iter().any(|tool| tool.name == "dispatch") {
                 let (message, usage) = (Message::assistant("noted"), Usage::default());
-                return Ok(Reply { message, usage, stop: Stop::EndTurn });
+                let model = self.id.clone();
+                return Ok(Reply { message, usage, stop: Stop::EndTurn, model, cost: None });
             }
             self.waiting.count.fetch_add(1, Ordering::SeqCst);
             let _guard = Guard(Arc::clone(&self.waiting));

@@ -10,7 +10,7 @@ use super::run::{Halt, Run};
 use super::summary;
 use super::think::tell;
 use crate::event::AgentEvent;
-use crate::message::{Block, Message, Usage};
+use crate::message::{Block, Message, Usage, Usd};
 use crate::model::{Delta, Request};
 use crate::session::{Carried, Compaction, EntryId, Kind, Origin, Record};
 
@@ -78,15 +78,15 @@ async fn shorten(run: &mut Run<'_>, keep: u64, needed: u64) -> Result<bool, Halt
     let mut cut = cut(run, keep);
     let worth = !cut.old.is_empty() && tokens(&cut.old) > SUMMARY / 8;
     let summed = if worth { summarise(run, &cut.old).await? } else { None };
-    let usage = summed.as_ref().map_or(Usage::default(), |(_, usage)| *usage);
-    let text = summed.as_ref().map_or(NO_SUMMARY, |(text, _)| text.as_str());
+    let (usage, cost) = summed.as_ref().map_or((Usage::default(), Some(Usd(0))), |sum| (sum.usage, sum.cost));
+    let text = summed.as_ref().map_or(NO_SUMMARY, |sum| sum.text.as_str());
     let head = Arc::new(summary::head(text, &cut.carried));
     let with_summary = tokens(std::slice::from_ref(&head)) + tokens(&cut.kept);
     let enough = summed.is_some() && with_summary < before / 10 * 9 && fits(run, with_summary);
     let (head, kept_from) = if enough {
         (vec![head], cut.kept_from)
     } else {
-        let short = summed.filter(|_| with_summary < before).map_or(NO_SUMMARY.to_owned(), |(text, _)| text);
+        let short = summed.filter(|_| with_summary < before).map_or(NO_SUMMARY.to_owned(), |sum| sum.text);
         let begin = (!cut.old.is_empty()).then(|| Arc::new(summary::head(&short, &cut.carried)));
         // What stays is part of the new beginning too, so the next time its facts must be known.
         summary::carry(&mut cut.carried, &cut.kept, &cut.origins, &run.agent.tools);
@@ -98,12 +98,12 @@ async fn shorten(run: &mut Run<'_>, keep: u64, needed: u64) -> Result<bool, Halt
         return Ok(false);
     }
     let after = run.gauge.fixed() + after;
-    let compaction = Compaction { head, kept_from, carried: cut.carried, before: needed, after, usage };
+    let compaction = Compaction { head, kept_from, carried: cut.carried, before: needed, after, usage, cost };
     run.session.append(Record::Compaction(compaction))?;
     run.session.settle_meanwhile().await?;
     run.gauge.shortened(run.session.context());
     run.floor = after + run.agent.limits.context_window / 10;
-    run.events.emit(&AgentEvent::Compacted { before: needed, after });
+    run.events.emit(&AgentEvent::Compacted { before: needed, after, usage, cost });
     Ok(true)
 }
 
@@ -136,8 +136,15 @@ fn cut(run: &Run<'_>, keep: u64) -> Cut {
     Cut { old: old.to_vec(), kept: kept.to_vec(), kept_from, origins, carried }
 }
 
+/// What a model made of the older messages.
+struct Summed {
+    text: String,
+    usage: Usage,
+    cost: Option<Usd>,
+}
+
 /// Asks the model to sum up; `None` when it cannot.
-async fn summarise(run: &mut Run<'_>, old: &[Arc<Message>]) -> Result<Option<(String, Usage)>, Halt> {
+async fn summarise(run: &mut Run<'_>, old: &[Arc<Message>]) -> Result<Option<Summed>, Halt> {
     let limits = &run.agent.limits;
     let max_tokens = SUMMARY.min(limits.max_tokens).max(1);
     // Two bytes of transcript to a token leave room for the prompt and for text that is dense in tokens.
@@ -161,11 +168,12 @@ async fn summarise(run: &mut Run<'_>, old: &[Arc<Message>]) -> Result<Option<(St
         reply = run.agent.model.reply(request, &mut on_delta) => reply,
     };
     match reply {
-        Ok(reply) if !reply.message.text().trim().is_empty() => Ok(Some((reply.message.text(), reply.usage))),
+        Ok(reply) if !reply.message.text().trim().is_empty() => {
+            Ok(Some(Summed { text: reply.message.text(), usage: reply.usage, cost: reply.cost }))
+        }
         Ok(reply) => {
-            let model = run.agent.model.id().to_string();
-            let why = "no summary came".to_owned();
-            run.session.append(Record::Discarded { usage: reply.usage, model, why })?;
+            let (model, why) = (reply.model.to_string(), "no summary came".to_owned());
+            run.session.append(Record::Discarded { usage: reply.usage, model, cost: reply.cost, why })?;
             Ok(None)
         }
         Err(error) => {

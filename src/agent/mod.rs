@@ -105,6 +105,14 @@ pub enum RunError {
         /// What it said about it; may be empty.
         said: String,
     },
+    /// The model paused in the middle of its reply, time after time.
+    #[error("{model} paused {times} times in a row without an end; ask for less at once")]
+    NeverDone {
+        /// `provider/model`.
+        model: String,
+        /// How often.
+        times: u32,
+    },
     /// The model used up the tokens of its reply before it was done, time after time.
     #[error(
         "{model} was cut off at {max_tokens} tokens {times} times in a row; raise max_tokens or ask for less at once"

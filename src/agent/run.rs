@@ -80,7 +80,7 @@ pub(super) struct Run<'a> {
     pub(super) fresh: bool,
     /// It answered nothing and was asked once more.
     pub(super) nudged: bool,
-    /// Replies in a row that reached the limit of tokens.
+    /// Replies in a row that reached the limit of tokens or paused.
     pub(super) cuts: u32,
 }
 

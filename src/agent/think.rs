@@ -15,7 +15,7 @@ use crate::message::ToolCall;
 use crate::model::{Delta, Fault, Reply, Request, Stop};
 use crate::session::Record;
 
-/// Most replies in a row that may reach the limit of tokens before the run gives up.
+/// Most replies in a row that may reach the limit of tokens, or pause, before the run gives up.
 const MOST_CUTS: u32 = 3;
 
 impl Run<'_> {
@@ -64,18 +64,19 @@ impl Run<'_> {
     /// Writes the reply down and answers what it wants to be done.
     pub(super) async fn remember(&mut self, thought: Thought, last: bool) -> Result<Calls, Halt> {
         let Thought { reply, took } = thought;
-        let Reply { message, usage, stop } = reply;
+        let Reply { message, usage, stop, model, cost } = reply;
         let message = Arc::new(message);
         let (text, calls): (String, Vec<ToolCall>) = (message.text(), message.calls().cloned().collect());
-        let model = self.agent.model.id().to_string();
+        let model = model.to_string();
         let silent = text.trim().is_empty() && calls.is_empty();
         self.session.append(if silent {
-            Record::Discarded { usage, model: model.clone(), why: "it said nothing".to_owned() }
+            Record::Discarded { usage, model: model.clone(), cost, why: "it said nothing".to_owned() }
         } else {
-            Record::Assistant { message: Arc::clone(&message), usage, model: model.clone() }
+            Record::Assistant { message: Arc::clone(&message), usage, model: model.clone(), cost }
         })?;
         self.gauge.replied(self.session.context(), usage);
-        self.events.emit(&AgentEvent::Replied { message: Arc::unwrap_or_clone(message), usage, took });
+        let said = Arc::unwrap_or_clone(message);
+        self.events.emit(&AgentEvent::Replied { message: said, usage, took, model: model.clone(), cost });
         if stop == Stop::Refusal {
             return Err(RunError::Refused { model, said: text.trim().to_owned() }.into());
         }
@@ -86,6 +87,8 @@ impl Run<'_> {
         self.done = calls.is_empty();
         if stop == Stop::MaxTokens && !last {
             self.cut(&calls, silent, model)?;
+        } else if stop == Stop::Paused && !last {
+            self.pause(model)?;
         } else if silent && !last {
             self.nudge(model)?;
         } else {
@@ -108,6 +111,17 @@ impl Run<'_> {
             let how = if silent { "Think less and answer" } else { "Go on exactly where you stopped" };
             self.remind(&format!("Your reply was cut off at its limit of {max_tokens} tokens. {how}."))?;
         }
+        Ok(())
+    }
+
+    /// The model rests: it is asked again with what it has said, a bounded number of times.
+    fn pause(&mut self, model: String) -> Result<(), Halt> {
+        self.cuts += 1;
+        if self.cuts > MOST_CUTS {
+            return Err(RunError::NeverDone { model, times: self.cuts }.into());
+        }
+        self.done = false;
+        self.goes_on = true;
         Ok(())
     }
 

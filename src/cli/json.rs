@@ -104,7 +104,7 @@ fn facts(event: &AgentEvent, worker: bool) -> Facts {
         AgentEvent::TurnStarted { turn } => vec![("turn.start", json!({"turn": turn}))],
         AgentEvent::Text { text } => vec![("text.delta", json!({"text": text}))],
         AgentEvent::Thinking { text } => vec![("reasoning.delta", json!({"text": text}))],
-        AgentEvent::Replied { message, usage: used, took } => {
+        AgentEvent::Replied { message, usage: used, took, .. } => {
             let mut spent = usage(used);
             spent["duration_ms"] = millis(*took);
             vec![("message", replied(message)), ("usage", spent)]
@@ -119,7 +119,7 @@ fn facts(event: &AgentEvent, worker: bool) -> Facts {
             vec![("tool.end", fields)]
         }
         AgentEvent::Noted { note } => vec![(if worker { "worker.steer" } else { "steer" }, noted(note))],
-        AgentEvent::Compacted { before, after } => vec![("compaction", json!({"before": before, "after": after}))],
+        AgentEvent::Compacted { before, after, .. } => vec![("compaction", json!({"before": before, "after": after}))],
         AgentEvent::Retrying { attempt, wait, why } => {
             vec![("retry", json!({"attempt": attempt, "wait_ms": millis(*wait), "message": why}))]
         }

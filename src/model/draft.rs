@@ -1,10 +1,11 @@
 //! A reply while it is being written: its parts in order, the deltas told as they come, call ids made unique, and at
-//! the end only what is whole. Both wire formats write into it.
+//! the end only what is whole. Every wire format writes into it.
 
 use serde_json::{Map, Value};
 
+use super::line::Line;
 use super::{Delta, Reply, Request, Stop};
-use crate::message::{Block, CallId, Message, Opaque, RawArgs, Role, Thinking, ToolCall, Usage};
+use crate::message::{Block, CallId, Message, Opaque, RawArgs, Role, Thinking, ToolCall, Usage, Usd};
 
 /// Longest call id that is taken as it comes.
 const MAX_ID: usize = 256;
@@ -24,6 +25,8 @@ pub(super) struct Draft<'a> {
     pub(super) usage: Usage,
     /// Why it stopped; `None` while it has not.
     pub(super) stop: Option<Stop>,
+    /// What it cost by the provider's own word.
+    pub(super) cost: Option<Usd>,
 }
 
 enum Part {
@@ -34,7 +37,7 @@ enum Part {
 
 impl<'a> Draft<'a> {
     pub(super) fn new(request: Request<'a>, on_delta: &'a mut (dyn FnMut(Delta) + Send)) -> Draft<'a> {
-        Draft { request, on_delta, parts: Vec::new(), size: 0, usage: Usage::default(), stop: None }
+        Draft { request, on_delta, parts: Vec::new(), size: 0, usage: Usage::default(), stop: None, cost: None }
     }
 
     /// Opens a part of text and answers its slot.
@@ -116,18 +119,19 @@ impl<'a> Draft<'a> {
         self.parts.is_empty()
     }
 
-    /// The reply. A call that was cut by the token limit is left out.
-    pub(super) fn finish(self) -> Reply {
+    /// The reply of the model on this line. A call that was cut by the token limit is left out.
+    pub(super) fn finish(self, line: &Line) -> Reply {
         let stop = self.stop.unwrap_or(Stop::EndTurn);
         let blocks: Vec<Block> =
             self.parts.into_iter().filter_map(|part| part.close(stop == Stop::MaxTokens)).collect();
         let message = Message { role: Role::Assistant, blocks };
         let stop = match stop {
-            Stop::EndTurn | Stop::ToolUse if message.calls().next().is_some() => Stop::ToolUse,
+            Stop::EndTurn | Stop::ToolUse | Stop::Paused if message.calls().next().is_some() => Stop::ToolUse,
             Stop::EndTurn | Stop::ToolUse => Stop::EndTurn,
-            Stop::MaxTokens | Stop::Refusal => stop,
+            Stop::MaxTokens | Stop::Refusal | Stop::Paused => stop,
         };
-        Reply { message, usage: self.usage, stop }
+        let cost = self.cost.or_else(|| line.cost(&self.usage));
+        Reply { message, usage: self.usage, stop, model: line.id.clone(), cost }
     }
 
     fn open(&mut self, part: Part) -> usize {

@@ -3,12 +3,13 @@
 
 mod anthropic;
 pub mod catalog;
+mod chat;
 mod door;
 mod draft;
 pub mod encoded;
 mod fault;
 pub mod http;
-mod openai;
+mod line;
 pub mod pilot;
 pub mod provider;
 pub mod retry;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{CallId, Message, ToolSpec, Usage};
+use crate::message::{CallId, Message, ToolSpec, Usage, Usd};
 
 /// Something that answers a conversation.
 ///
@@ -102,6 +103,10 @@ pub struct Reply {
     pub usage: Usage,
     /// Why it stopped.
     pub stop: Stop,
+    /// Who answered: the model that was asked, or one that stood in for it.
+    pub model: ModelId,
+    /// What it cost in money; `None` when nobody knows the price.
+    pub cost: Option<Usd>,
 }
 
 /// Why a model stopped.
@@ -111,6 +116,8 @@ pub enum Stop {
     EndTurn,
     /// It wants results of its calls.
     ToolUse,
+    /// It rests in the middle and goes on when it is asked again with what it has said.
+    Paused,
     /// `max_tokens` was reached; a call at the end may be cut.
     MaxTokens,
     /// It refused, or a filter did.

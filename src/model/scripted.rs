@@ -132,7 +132,7 @@ impl Model for Scripted {
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
             let turn = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
-            self.next(request)?.play(turn, on_delta).await
+            self.next(request)?.play(self.id.clone(), turn, on_delta).await
         })
     }
 }
@@ -228,7 +228,12 @@ impl Step {
         self
     }
 
-    async fn play(self, turn: usize, on_delta: &mut (dyn FnMut(Delta) + Send)) -> Result<Reply, ModelError> {
+    async fn play(
+        self,
+        model: ModelId,
+        turn: usize,
+        on_delta: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<Reply, ModelError> {
         let said = match self.said {
             Ok(said) => said.with_ids(turn),
             Err(error) => {
@@ -247,7 +252,7 @@ impl Step {
         let calls = said.blocks.iter().any(|block| matches!(block, Block::Call(_)));
         let stop = said.stop.unwrap_or(if calls { Stop::ToolUse } else { Stop::EndTurn });
         let message = Message { role: Role::Assistant, blocks: said.blocks };
-        Ok(Reply { message, usage: said.usage, stop })
+        Ok(Reply { message, usage: said.usage, stop, model, cost: None })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::EntryId;
-use crate::message::{CallId, Message, Note, Usage};
+use crate::message::{CallId, Message, Note, Usage, Usd};
 
 /// What one entry says. In the file it is the `type` and the `data` of a line.
 ///
@@ -31,6 +31,9 @@ pub enum Record {
         usage: Usage,
         /// Who spoke, `provider/model`.
         model: String,
+        /// What it cost; `None` when nobody knew the price.
+        #[serde(default)]
+        cost: Option<Usd>,
     },
     /// A reply that is not part of the conversation, for example an empty one; its tokens were spent all the same.
     Discarded {
@@ -38,6 +41,9 @@ pub enum Record {
         usage: Usage,
         /// Who spoke, `provider/model`.
         model: String,
+        /// What it cost; `None` when nobody knew the price.
+        #[serde(default)]
+        cost: Option<Usd>,
         /// Why it does not count.
         why: String,
     },
@@ -93,8 +99,11 @@ pub struct Compaction {
     pub before: u64,
     /// Estimated tokens after.
     pub after: u64,
-    /// Tokens that the summary cost.
+    /// Tokens that the summary took.
     pub usage: Usage,
+    /// What it cost; `None` when nobody knew the price.
+    #[serde(default)]
+    pub cost: Option<Usd>,
 }
 
 /// Facts taken from replaced messages by the program, not by a model.

@@ -52,7 +52,7 @@ impl Progress {
                 };
                 Some(format!("{word}: {}", note.text))
             }
-            AgentEvent::Compacted { before, after } => {
+            AgentEvent::Compacted { before, after, .. } => {
                 Some(format!("shortened the conversation: {before} to {after} tokens"))
             }
             AgentEvent::Retrying { attempt, wait, why } => {

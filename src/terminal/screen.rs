@@ -222,7 +222,7 @@ impl Voice {
                 vec![format!("{}{}", story::retry(look, *attempt, *wait, why), look.dim(anew))]
             }
             AgentEvent::Noted { note } => vec![format!("  {}", seen(look, note, self.turn.next()))],
-            AgentEvent::Compacted { before, after } => vec![story::compacted(look, *before, *after)],
+            AgentEvent::Compacted { before, after, .. } => vec![story::compacted(look, *before, *after)],
             AgentEvent::Failed { why } => self.failure(why, look),
             AgentEvent::RunEnded { ending } => self.end(ending, look, room),
             AgentEvent::Thinking { .. }

@@ -95,7 +95,7 @@ impl Observer for RunLog {
                 let news = std::mem::take(&mut state.news);
                 self.entry(state, &format!("REQUEST, turn {turn}"), &news);
             }
-            AgentEvent::Replied { message, usage, took } => {
+            AgentEvent::Replied { message, usage, took, .. } => {
                 self.entry(state, &format!("RESPONSE, {}, {}", tokens(*usage), seconds(*took)), &said(message));
             }
             AgentEvent::ToolStarted { call } => self.called(state, call),
@@ -108,7 +108,7 @@ impl Observer for RunLog {
                 // Writing to a String does not fail.
                 let _ = writeln!(state.news, "{kind} {}: {}", note.id, excerpt(&note.text));
             }
-            AgentEvent::Compacted { before, after } => {
+            AgentEvent::Compacted { before, after, .. } => {
                 self.entry(state, "COMPACTED", &format!("from about {before} to {after} tokens"));
             }
             AgentEvent::Retrying { attempt, wait, why } => {

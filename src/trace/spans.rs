@@ -89,7 +89,7 @@ impl Observer for Spans {
             AgentEvent::RunStarted => self.run_started(state),
             AgentEvent::TurnStarted { turn } => self.turn_started(state, *turn),
             AgentEvent::Text { .. } | AgentEvent::Thinking { .. } | AgentEvent::CallOpened { .. } => state.heard(),
-            AgentEvent::Replied { message, usage, took } => self.replied(state, message, *usage, *took),
+            AgentEvent::Replied { message, usage, took, .. } => self.replied(state, message, *usage, *took),
             AgentEvent::ToolStarted { call } => self.tool_started(state, call),
             AgentEvent::ToolProgress { .. } => {}
             AgentEvent::ToolFinished { result, took } => self.tool_finished(state, result, *took),
@@ -97,7 +97,7 @@ impl Observer for Spans {
                 let event = Event::Note { id: note.id, kind: note.kind, text: excerpt(&note.text) };
                 self.within(state, event);
             }
-            AgentEvent::Compacted { before, after } => {
+            AgentEvent::Compacted { before, after, .. } => {
                 self.within(state, Event::Compaction { before: *before, after: *after });
             }
             AgentEvent::Retrying { attempt, wait, why } => {

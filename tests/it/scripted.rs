@@ -27,6 +27,10 @@ async fn text(model: &Scripted, messages: &[Message]) -> Result<String, (Fault, 
     reply.map(|reply| reply.message.text()).map_err(|error| (error.fault, error.message))
 }
 
+fn said(model: &Scripted, message: Message, usage: Usage, stop: Stop) -> Reply {
+    Reply { message, usage, stop, model: model.id().clone(), cost: None }
+}
+
 fn script(fixtures: serde_json::Value) -> Scripted {
     Scripted::from_text("t.json", &json!({ "fixtures": fixtures }).to_string()).unwrap()
 }
@@ -80,7 +84,7 @@ async fn a_step_streams_what_its_reply_holds() {
         Block::text("hellö world"),
         call("call_1_2", "shell", r#"{"command":"ls"}"#),
     ];
-    assert_eq!(reply.unwrap(), Reply { message: assistant(blocks), usage, stop: Stop::ToolUse });
+    assert_eq!(reply.unwrap(), said(&model, assistant(blocks), usage, Stop::ToolUse));
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,7 +121,7 @@ async fn the_example_of_the_format_plays_turn_by_turn() {
     ];
     let usage = Usage { input: 111, output: 22, ..Usage::default() };
     let reply = reply.unwrap();
-    assert_eq!(reply, Reply { message: assistant(blocks), usage, stop: Stop::ToolUse });
+    assert_eq!(reply, said(&model, assistant(blocks), usage, Stop::ToolUse));
     let on = [Message::user("please read notes"), reply.message, result("call_1", "buy milk")];
     assert_eq!(text(&model, &on).await, Ok("They say: buy milk.".into()));
 }
@@ -235,7 +239,7 @@ async fn a_finish_reason_and_blocks_are_taken_as_written() {
     ]}}]));
     let (_, reply) = ask(&model, &[Message::user("x")]).await;
     let blocks = vec![Block::text("a"), call("call_0_1", "shell", "{}"), Block::text("b")];
-    assert_eq!(reply.unwrap(), Reply { message: assistant(blocks), usage: Usage::default(), stop: Stop::MaxTokens });
+    assert_eq!(reply.unwrap(), said(&model, assistant(blocks), Usage::default(), Stop::MaxTokens));
 }
 
 #[test]

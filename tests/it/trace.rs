@@ -27,7 +27,7 @@ fn calls(text: &str, ids: &[&str]) -> Message {
 
 fn replied(message: Message, input: u64) -> AgentEvent {
     let usage = Usage { input, output: 5, ..Usage::default() };
-    AgentEvent::Replied { message, usage, took: Duration::from_millis(120) }
+    AgentEvent::Replied { message, usage, took: Duration::from_millis(120), model: "a/b".into(), cost: None }
 }
 
 fn finished(id: &str, output: &str, is_error: bool) -> AgentEvent {

@@ -17,7 +17,7 @@ use serde_json::Value;
 use self::talk::Talk;
 use super::scripted::pieces;
 use super::{Delta, Fault, Model, ModelError, ModelId, Reply, Request, Stop};
-use crate::message::{Block, CallId, Message, RawArgs, Role, ToolCall, Usage};
+use crate::message::{Block, CallId, Message, RawArgs, Role, ToolCall, Usage, Usd};
 
 /// Characters in a streamed piece.
 const PIECE: usize = 24;
@@ -71,7 +71,7 @@ impl Model for Pilot {
                 true => worker::reply(request.messages, request.tools),
                 false => main_agent::reply(&talk, request.tools),
             };
-            let reply = speech.reply(spoken);
+            let reply = speech.reply(self.id.clone(), spoken);
             for block in &reply.message.blocks {
                 stream(block, on_delta);
             }
@@ -105,7 +105,7 @@ impl Speech {
     }
 
     /// The reply; `spoken` makes the ids of its calls unique in the conversation.
-    fn reply(self, spoken: usize) -> Reply {
+    fn reply(self, model: ModelId, spoken: usize) -> Reply {
         let stop = if self.calls.is_empty() { Stop::EndTurn } else { Stop::ToolUse };
         let text = self.paragraphs.join("\n\n");
         let text = (!text.is_empty()).then(|| Block::text(text));
@@ -114,7 +114,8 @@ impl Speech {
             Block::Call(ToolCall { id, name: name.to_owned(), args: RawArgs(args.to_string()) })
         });
         let blocks = text.into_iter().chain(calls).collect();
-        Reply { message: Message { role: Role::Assistant, blocks }, usage: Usage::default(), stop }
+        let message = Message { role: Role::Assistant, blocks };
+        Reply { message, usage: Usage::default(), stop, model, cost: Some(Usd(0)) }
     }
 }
 

@@ -95,7 +95,9 @@ impl Scenario {
             Block::Call(ToolCall { id, name, args })
         });
         let message = Message { role: Role::Assistant, blocks: text.into_iter().chain(calls).collect() };
-        self.steps.push(Step { wait: millis(100), answer: Ok(Reply { message, usage: usage(0, 5), stop }) });
+        let model = ModelId { provider: "scripted".into(), model: "test".into() };
+        let reply = Reply { message, usage: usage(0, 5), stop, model, cost: None };
+        self.steps.push(Step { wait: millis(100), answer: Ok(reply) });
         self
     }
 
@@ -221,7 +223,7 @@ fn line(event: &AgentEvent) -> String {
         AgentEvent::Text { text } => format!("text {text}"),
         AgentEvent::Thinking { text } => format!("thinking {text}"),
         AgentEvent::CallOpened { id, name } => format!("opened {id} {name}"),
-        AgentEvent::Replied { message, usage, took } => {
+        AgentEvent::Replied { message, usage, took, .. } => {
             format!("replied {} tokens in {took:?}: {}", usage.total_tokens(), words(message))
         }
         AgentEvent::ToolStarted { call } => format!("started {} {}", call.id, call.name),
@@ -234,7 +236,7 @@ fn line(event: &AgentEvent) -> String {
             NoteKind::Steer => format!("steer {} {}", note.id, note.text),
             NoteKind::FollowUp => format!("follow-up {} {}", note.id, note.text),
         },
-        AgentEvent::Compacted { before, after } => format!("compacted {}", before > after),
+        AgentEvent::Compacted { before, after, .. } => format!("compacted {}", before > after),
         AgentEvent::Retrying { attempt, wait, why } => format!("retrying {attempt} in {wait:?}: {why}"),
         AgentEvent::Failed { why } => format!("failed {why}"),
         AgentEvent::TurnEnded { turn } => format!("turn {turn} ended"),

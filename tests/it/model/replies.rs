@@ -4,7 +4,7 @@ use serde_json::json;
 use tillerman::message::{Block, CallId, Message, Opaque, RawArgs, Role, Thinking, ToolCall, ToolResult, Usage};
 use tillerman::model::{Delta, Reply, Stop};
 
-use super::talk::{Ask, BOTH, KEY, model, told};
+use super::talk::{Ask, BOTH, KEY, id_of, model, told};
 use crate::server::{Response, Says, Server, says};
 
 fn call(id: &str, args: &str) -> Block {
@@ -13,14 +13,16 @@ fn call(id: &str, args: &str) -> Block {
 
 fn reply(blocks: Vec<Block>, stop: Stop) -> Reply {
     let usage = Usage { input: 10, output: 5, ..Usage::default() };
-    Reply { message: Message { role: Role::Assistant, blocks }, usage, stop }
+    Reply { message: Message { role: Role::Assistant, blocks }, usage, stop, model: id_of("any/model"), cost: None }
 }
 
-/// Asks once and answers the reply.
+/// Asks once and answers the reply, but for who spoke and what it cost.
 async fn ask(id: &str, response: impl Into<Response>) -> Reply {
     let server = Server::list([response.into()]);
     let (reply, _) = Ask::new([Message::user("hi")]).send(&model(&server, id)).await;
-    reply.unwrap_or_else(|e| panic!("{id}: {e}"))
+    let reply = reply.unwrap_or_else(|e| panic!("{id}: {e}"));
+    assert_eq!(reply.model, id_of(id));
+    Reply { model: id_of("any/model"), cost: None, ..reply }
 }
 
 /// The reply of an OpenAI stream of these chunks.

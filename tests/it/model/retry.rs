@@ -39,7 +39,8 @@ impl Model for Flaky {
                 let (provider, message) = ("p".to_owned(), "busy".to_owned());
                 return Err(ModelError { fault: self.fault, provider, message, retry_after: self.asks });
             }
-            Ok(Reply { message: Message::assistant("so"), usage: Usage::default(), stop: Stop::EndTurn })
+            let (message, model) = (Message::assistant("so"), self.id.clone());
+            Ok(Reply { message, usage: Usage::default(), stop: Stop::EndTurn, model, cost: None })
         })
     }
 }

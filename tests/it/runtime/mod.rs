@@ -90,7 +90,8 @@ impl Model for Played {
         Box::pin(async move {
             let message = message.await;
             let stop = if message.calls().next().is_some() { Stop::ToolUse } else { Stop::EndTurn };
-            Ok(Reply { message, usage: Usage { input: 10, output: 2, ..Usage::default() }, stop })
+            let usage = Usage { input: 10, output: 2, ..Usage::default() };
+            Ok(Reply { message, usage, stop, model: self.id.clone(), cost: None })
         })
     }
 }

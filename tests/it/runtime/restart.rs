@@ -36,7 +36,9 @@ fn left(ground: &Ground, tasks: &[TaskStatus]) -> Vec<TaskDir> {
     let mut session = Session::create_named(&workspace.sessions().join("before.jsonl")).unwrap();
     session.append(Record::user("go")).unwrap();
     let message = Arc::new(Message::assistant("on it"));
-    session.append(Record::Assistant { message, usage: Usage::default(), model: "played/echo".to_owned() }).unwrap();
+    session
+        .append(Record::Assistant { message, usage: Usage::default(), model: "played/echo".to_owned(), cost: None })
+        .unwrap();
     let brief = Brief {
         title: "work".to_owned(),
         body: "Work.".to_owned(),
@@ -115,7 +117,7 @@ async fn an_ending_that_only_the_journal_knows_becomes_the_result() {
         session.append(Record::user("Task")).unwrap();
         let message = Arc::new(Message::assistant("42 lines"));
         let usage = Usage { input: 7, ..Usage::default() };
-        session.append(Record::Assistant { message, usage, model: "a/b".to_owned() }).unwrap();
+        session.append(Record::Assistant { message, usage, model: "a/b".to_owned(), cost: None }).unwrap();
         session.append(Record::Ended { end }).unwrap();
     }
     let boat = start(ground).await;

@@ -64,7 +64,8 @@ fn a_flipped_bit_costs_one_line() {
     let (dir, bytes) = original();
     let path = dir.path().join("flipped.jsonl");
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-    for at in (0..bytes.len()).step_by(7) {
+    // Without its last newline a session is torn, which is another test's.
+    for at in (0..bytes.len() - 1).step_by(7) {
         let mut bytes = bytes.clone();
         bytes[at] ^= 1 << (at % 8);
         if bytes[at] == b'\n' {

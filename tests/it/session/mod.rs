@@ -20,7 +20,12 @@ pub fn call(id: &str) -> Block {
 pub fn says(text: &str, calls: &[&str]) -> Record {
     let blocks = std::iter::once(Block::text(text)).chain(calls.iter().map(|id| call(id))).collect();
     let message = Arc::new(Message { role: Role::Assistant, blocks });
-    Record::Assistant { message, usage: Usage { input: 10, output: 1, ..Usage::default() }, model: "a/b".into() }
+    Record::Assistant {
+        message,
+        usage: Usage { input: 10, output: 1, ..Usage::default() },
+        model: "a/b".into(),
+        cost: None,
+    }
 }
 
 pub fn result(id: &str) -> Record {

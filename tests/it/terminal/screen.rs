@@ -38,7 +38,13 @@ fn text(text: &str) -> AgentEvent {
 }
 
 fn replied(text: &str) -> AgentEvent {
-    AgentEvent::Replied { message: Message::assistant(text), usage: Usage::default(), took: TOOK }
+    AgentEvent::Replied {
+        message: Message::assistant(text),
+        usage: Usage::default(),
+        took: TOOK,
+        model: "a/b".into(),
+        cost: None,
+    }
 }
 
 fn started(id: &str, command: &str) -> AgentEvent {
