@@ -3,70 +3,43 @@
 
 mod reading;
 
-use std::sync::Arc;
+use serde_json::{Value, json};
 
-use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
-
+use super::Request;
 use super::draft::{Draft, plain_id, sendable};
-use super::encoded::{Encoded, Transcript, field, json};
-use super::http::{Answer, Endpoint};
+use super::encoded::{Transcript, field, json};
+use super::line::{Format, Line, Reading};
 use super::provider::Cache;
-use super::{Delta, Model, ModelError, ModelId, Reply, Request};
-use crate::message::{Block, Message, Opaque, Role, Thinking, ToolSpec};
-use reading::Reading;
+use crate::message::{Block, Message, Role, Thinking, ToolSpec};
+use reading::Events;
 
 /// A model behind an Anthropic door.
 pub(super) struct Anthropic {
-    pub(super) id: ModelId,
-    pub(super) endpoint: Arc<Endpoint>,
-    pub(super) cache: Cache,
-    pub(super) max_out: Option<u64>,
-    pub(super) body: Map<String, Value>,
-    pub(super) encoded: Encoded,
+    pub(super) line: Line,
 }
 
-impl Model for Anthropic {
-    fn id(&self) -> &ModelId {
-        &self.id
+impl Format for Anthropic {
+    fn line(&self) -> &Line {
+        &self.line
     }
 
-    fn reply<'a>(
-        &'a self,
-        request: Request<'a>,
-        on_delta: &'a mut (dyn FnMut(Delta) + Send),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        Box::pin(async move {
-            let body = self.encode(&request);
-            let mut reading = Reading::new(self, Draft::new(request, on_delta));
-            match self.endpoint.post(body).await? {
-                Answer::Stream(stream) => stream.read(|event| reading.event(event)).await?,
-                Answer::Whole(body) => reading.whole(&body)?,
-            }
-            Ok(reading.finish())
-        })
-    }
-}
-
-impl Anthropic {
-    fn encode(&self, request: &Request<'_>) -> Vec<u8> {
+    fn encode(&self, request: &Request<'_>, streamed: bool) -> Vec<u8> {
+        let line = &self.line;
         let append = |out: &mut Transcript, message: &Message| self.append(out, message);
-        self.encoded.build(request, append, |transcript| {
+        line.encoded.build(request, append, |transcript| {
             if !request.tools.is_empty() {
                 transcript.tools = tools(request.tools);
             }
             let mut out =
                 Vec::with_capacity(transcript.bytes.len() + transcript.tools.len() + request.system.len() + 512);
             out.extend_from_slice(b"{\"model\":");
-            json(&mut out, &self.id.model);
-            field(&mut out, "max_tokens", &self.max_out.map_or(request.max_tokens, |max| max.min(request.max_tokens)));
-            field(&mut out, "stream", &true);
-            if self.cache == Cache::Top {
+            json(&mut out, &line.id.model);
+            field(&mut out, "max_tokens", &line.max_tokens(request));
+            field(&mut out, "stream", &streamed);
+            if line.quirks.cache == Cache::Top {
                 field(&mut out, "cache_control", &json!({"type": "ephemeral"}));
             }
-            for (name, value) in &self.body {
-                field(&mut out, name, value);
-            }
+            line.add_body(&mut out);
             if !request.system.is_empty() {
                 field(&mut out, "system", request.system);
             }
@@ -84,6 +57,12 @@ impl Anthropic {
         })
     }
 
+    fn reading<'a>(&'a self, draft: Draft<'a>) -> Box<dyn Reading + Send + 'a> {
+        Box::new(Events::new(&self.line, draft))
+    }
+}
+
+impl Anthropic {
     /// Adjacent messages of one role become one; in it, results stand first, as the format demands.
     fn append(&self, out: &mut Transcript, message: &Message) {
         for block in &message.blocks {
@@ -147,10 +126,7 @@ impl Anthropic {
     }
 
     fn thinking(&self, thinking: &Thinking) -> Option<Value> {
-        let opaque = thinking.opaque.as_ref()?;
-        if opaque.provider != self.id.provider || opaque.model != self.id.model {
-            return None;
-        }
+        let opaque = thinking.opaque.as_ref().filter(|opaque| self.line.wrote(opaque))?;
         match (&opaque.data["signature"], &opaque.data["redacted"]) {
             (Value::String(signature), _) => {
                 Some(json!({"type": "thinking", "thinking": thinking.text, "signature": signature}))
@@ -158,10 +134,6 @@ impl Anthropic {
             (_, Value::String(data)) => Some(json!({"type": "redacted_thinking", "data": data})),
             (_, _) => None,
         }
-    }
-
-    fn opaque(&self, data: Value) -> Opaque {
-        Opaque { provider: self.id.provider.clone(), model: self.id.model.clone(), data }
     }
 }
 

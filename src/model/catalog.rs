@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::door::{Door, Key, read_url};
 use super::http::{Http, Timeouts};
 use super::pilot::Pilot;
-use super::provider::{KnownModel, Provider, built_in};
+use super::provider::{Effort, KnownModel, Provider, built_in};
 use super::scripted::Scripted;
 use super::{Model, ModelId};
 
@@ -27,6 +27,16 @@ pub struct Models {
     own: Arc<HashMap<ModelId, Arc<dyn Model>>>,
     made: Arc<Mutex<HashMap<ModelId, Arc<dyn Model>>>>,
     http: Arc<Http>,
+    settings: Settings,
+}
+
+/// What a person wants of every model.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Settings {
+    /// From 0, the same words each time, to 2; `None` leaves it to the provider. Models that refuse it do not get it.
+    pub temperature: Option<f64>,
+    /// How hard it thinks; `None` leaves it to the provider.
+    pub effort: Option<Effort>,
 }
 
 /// The model that was chosen.
@@ -100,7 +110,13 @@ impl Models {
     pub fn from_env(env: &dyn Fn(&str) -> Option<String>) -> Result<Models, NoModel> {
         let providers = built_in().map_err(|e| NoModel::Broken(format!("built-in defaults/models.yaml: {e}")))?;
         let doors = providers.into_iter().map(|provider| Door::new(provider, env)).collect();
-        Ok(Models { doors: Arc::new(doors), own: Arc::default(), made: Arc::default(), http: Arc::default() })
+        Ok(Models {
+            doors: Arc::new(doors),
+            own: Arc::default(),
+            made: Arc::default(),
+            http: Arc::default(),
+            settings: Settings::default(),
+        })
     }
 
     /// Adds a model under its own id; it goes before a provider's.
@@ -136,6 +152,19 @@ impl Models {
         self
     }
 
+    /// Asks every model in this way.
+    #[must_use]
+    pub fn with_settings(mut self, settings: Settings) -> Models {
+        self.settings = settings;
+        self.made = Arc::default();
+        self
+    }
+
+    /// Whether the catalogue knows how to ask a model for this much thinking.
+    pub fn knows_effort(&self, id: &ModelId, effort: Effort) -> bool {
+        self.door(&id.provider).is_ok_and(|door| door.provider.effort(&id.model, effort).is_some())
+    }
+
     /// The providers in order of preference.
     pub fn providers(&self) -> impl Iterator<Item = &Provider> {
         self.doors.iter().map(|door| &door.provider)
@@ -164,7 +193,7 @@ impl Models {
         let model = match id.provider.as_str() {
             "pilot" => Arc::new(Pilot::new()),
             "scripted" => self.scripted(&id.model)?,
-            provider => self.door(provider)?.open(id, &self.http)?,
+            provider => self.door(provider)?.open(id, &self.http, &self.settings)?,
         };
         made.insert(id.clone(), model.clone());
         Ok(model)

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
 use url::{Host, Url};
 
 use super::anthropic::Anthropic;
-use super::catalog::NoModel;
+use super::catalog::{NoModel, Settings};
+use super::chat::Chat;
 use super::encoded::Encoded;
 use super::http::{Endpoint, Http};
-use super::openai::OpenAi;
+use super::line::{Breaks, Figures, Line, Spoken};
 use super::provider::{Provider, Wire};
 use super::retry::Retry;
 use super::{Model, ModelId};
@@ -49,24 +51,38 @@ impl Door {
     }
 
     /// Makes a model; nothing is sent yet.
-    pub(super) fn open(&self, id: &ModelId, http: &Arc<Http>) -> Result<Arc<dyn Model>, NoModel> {
-        let endpoint = Arc::new(self.endpoint(id, http)?);
-        let known = self.provider.model(&id.model);
-        let body = known.map(|known| known.body.clone()).unwrap_or_default();
-        let max_out = known.map(|known| known.max_out);
-        let (id, encoded) = (id.clone(), Encoded::default());
+    pub(super) fn open(&self, id: &ModelId, http: &Arc<Http>, settings: &Settings) -> Result<Arc<dyn Model>, NoModel> {
+        let line = self.line(id, http, settings)?;
         let model: Arc<dyn Model> = match self.provider.wire {
-            Wire::Anthropic => {
-                let cache = self.provider.quirks.cache;
-                Arc::new(Anthropic { id, endpoint, cache, max_out, body, encoded })
-            }
-            Wire::OpenaiChat => {
-                let window = known.map_or(self.provider.window, |known| known.window);
-                let quirks = self.provider.quirks.clone();
-                Arc::new(OpenAi { id, endpoint, quirks, window, max_out, body, encoded })
-            }
+            Wire::Anthropic => Arc::new(Spoken(Anthropic { line })),
+            Wire::Chat => Arc::new(Spoken(Chat { line })),
         };
         Ok(Arc::new(Retry::new(model)))
+    }
+
+    fn line(&self, id: &ModelId, http: &Arc<Http>, settings: &Settings) -> Result<Line, NoModel> {
+        let endpoint = Arc::new(self.endpoint(id, http)?);
+        let known = self.provider.model(&id.model);
+        let mut body = known.map(|known| known.body.clone()).unwrap_or_default();
+        if let Some(fields) = settings.effort.and_then(|effort| self.provider.effort(&id.model, effort)) {
+            merge(&mut body, fields);
+        }
+        let takes_temperature = known.is_none_or(|known| known.temperature);
+        Ok(Line {
+            id: id.clone(),
+            endpoint,
+            quirks: self.provider.quirks.clone(),
+            figures: Figures {
+                window: known.map_or(self.provider.window, |known| known.window),
+                max_out: known.map(|known| known.max_out),
+                price: known.and_then(|known| known.price.clone()),
+                images: known.and_then(|known| known.images).unwrap_or(true),
+            },
+            body,
+            temperature: settings.temperature.filter(|_| takes_temperature),
+            encoded: Encoded::default(),
+            breaks: Breaks::default(),
+        })
     }
 
     fn endpoint(&self, id: &ModelId, http: &Arc<Http>) -> Result<Endpoint, NoModel> {
@@ -82,8 +98,9 @@ impl Door {
         };
         let headers = self.headers(key.as_ref())?;
         let provider = self.provider.id.clone();
-        let url = self.url(base);
-        Ok(Endpoint { http: http.clone(), provider, model: id.model.clone(), url, headers, key, key_variable })
+        let (url, model) = (self.url(base), id.model.clone());
+        let whole_url = url.clone();
+        Ok(Endpoint { http: http.clone(), provider, model, url, whole_url, headers, key, key_variable })
     }
 
     /// Nobody has keys for a server on this machine, nor for one that is at home on such a machine.
@@ -112,7 +129,7 @@ impl Door {
                 insert("anthropic-version", "2023-06-01")?;
                 key.map_or(Ok(()), |key| insert("x-api-key", key))?;
             }
-            Wire::OpenaiChat => key.map_or(Ok(()), |key| insert("authorization", &format!("Bearer {key}")))?,
+            Wire::Chat => key.map_or(Ok(()), |key| insert("authorization", &format!("Bearer {key}")))?,
         }
         Ok(headers)
     }
@@ -122,10 +139,22 @@ impl Door {
         let end = match self.provider.wire {
             Wire::Anthropic if path.ends_with("/v1") => "/messages",
             Wire::Anthropic => "/v1/messages",
-            Wire::OpenaiChat => "/chat/completions",
+            Wire::Chat => "/chat/completions",
         };
         base.set_path(&format!("{path}{end}"));
         base
+    }
+}
+
+/// Adds fields to an object; where both have one that is an object, the two are joined.
+fn merge(into: &mut Map<String, Value>, fields: &Map<String, Value>) {
+    for (name, value) in fields {
+        match (into.get_mut(name), value) {
+            (Some(Value::Object(inner)), Value::Object(more)) => merge(inner, more),
+            _ => {
+                into.insert(name.clone(), value.clone());
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use url::Url;
 
 use super::door::is_loopback;
 use super::fault::{self, Refusal};
-use super::sse::{SseDecoder, SseEvent};
+use super::sse::{LineDecoder, SseDecoder, SseError, SseEvent};
 use super::{Fault, ModelError};
 
 /// Most bytes of an answer that comes whole.
@@ -68,7 +68,10 @@ pub(super) struct Endpoint {
     pub(super) http: Arc<Http>,
     pub(super) provider: String,
     pub(super) model: String,
+    /// Where streams are asked for.
     pub(super) url: Url,
+    /// Where whole replies are asked for.
+    pub(super) whole_url: Url,
     pub(super) headers: HeaderMap,
     pub(super) key: Option<SecretString>,
     pub(super) key_variable: Option<String>,
@@ -85,10 +88,16 @@ pub(super) enum Answer {
 pub(super) struct Stream {
     endpoint: Arc<Endpoint>,
     response: Response,
-    decoder: SseDecoder,
+    decoder: Decoder,
     ready: VecDeque<SseEvent>,
     received: u64,
     deadline: Instant,
+}
+
+/// What cuts a stream into events.
+enum Decoder {
+    Events(SseDecoder),
+    Lines(LineDecoder),
 }
 
 /// How far a reply is after an event.
@@ -138,13 +147,16 @@ impl Http {
 }
 
 impl Endpoint {
-    /// Sends a request and answers what came back when its head is there.
-    pub(super) async fn post(self: &Arc<Endpoint>, body: Vec<u8>) -> Result<Answer, ModelError> {
-        let deadline = Instant::now() + self.http.timeouts.total;
-        let client = self.http.client(&self.url).map_err(|e| self.error(Fault::BadRequest, cause(&e)))?;
-        let request = client.post(self.url.clone()).headers(self.headers.clone()).body(body).send();
-        let response = match timeout(self.http.timeouts.header, request).await {
-            Err(_) => return Err(self.silent("did not answer", self.http.timeouts.header)),
+    /// Sends a request and answers what came back when its head is there. The head of a whole reply comes only when
+    /// all of it is written, so it may take as long as that.
+    pub(super) async fn post(self: &Arc<Endpoint>, body: Vec<u8>, streamed: bool) -> Result<Answer, ModelError> {
+        let times = self.http.timeouts;
+        let deadline = Instant::now() + times.total;
+        let (url, patience) = if streamed { (&self.url, times.header) } else { (&self.whole_url, times.total) };
+        let client = self.http.client(url).map_err(|e| self.error(Fault::BadRequest, cause(&e)))?;
+        let request = client.post(url.clone()).headers(self.headers.clone()).body(body).send();
+        let response = match timeout(patience, request).await {
+            Err(_) => return Err(self.silent("did not answer", patience)),
             Ok(Err(e)) if e.is_connect() => {
                 return Err(self.error(Fault::Network, format!("cannot connect to {}: {}", self.host(), cause(&e))));
             }
@@ -155,10 +167,16 @@ impl Endpoint {
             return Err(self.refused(response).await);
         }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let streamed = kind.trim_start().to_lowercase().starts_with("text/event-stream");
-        let (endpoint, decoder, ready) = (self.clone(), SseDecoder::default(), VecDeque::new());
+        let kind = kind.trim_start().to_lowercase();
+        let lines = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
+        let decoder = match lines.iter().any(|lines| kind.starts_with(lines)) {
+            true => Decoder::Lines(LineDecoder::default()),
+            false => Decoder::Events(SseDecoder::default()),
+        };
+        let streams = kind.starts_with("text/event-stream") || matches!(decoder, Decoder::Lines(_));
+        let (endpoint, ready) = (self.clone(), VecDeque::new());
         let stream = Stream { endpoint, response, decoder, ready, received: 0, deadline };
-        if streamed { Ok(Answer::Stream(Box::new(stream))) } else { stream.recognise().await }
+        if streams { Ok(Answer::Stream(Box::new(stream))) } else { stream.recognise().await }
     }
 
     /// A fault of this provider; keys are blotted out of the text.
@@ -268,7 +286,8 @@ impl Stream {
                 return Ok(Some(event));
             }
             let Some(chunk) = self.chunk(patience).await? else { return Ok(None) };
-            self.ready.extend(self.decoder.push(&chunk).map_err(|e| self.endpoint.garbled(e.to_string()))?);
+            let events = self.decoder.push(&chunk).map_err(|e| self.endpoint.garbled(e.to_string()))?;
+            self.ready.extend(events);
         }
     }
 
@@ -326,6 +345,15 @@ impl Stream {
                 self.ready.extend(self.decoder.push(&body).map_err(|e| self.endpoint.garbled(e.to_string()))?);
                 Ok(Answer::Stream(Box::new(self)))
             }
+        }
+    }
+}
+
+impl Decoder {
+    fn push(&mut self, chunk: &[u8]) -> Result<Vec<SseEvent>, SseError> {
+        match self {
+            Decoder::Events(decoder) => decoder.push(chunk),
+            Decoder::Lines(decoder) => decoder.push(chunk),
         }
     }
 }

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::message::{Usage, Usd};
+
 /// One provider of models.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +36,9 @@ pub struct Provider {
     /// Where its door differs from the format.
     #[serde(default)]
     pub quirks: Quirks,
+    /// What says how hard to think: fields merged into the request, by effort. A model's own goes before it.
+    #[serde(default)]
+    pub effort: Efforts,
     /// Models with known figures.
     #[serde(default)]
     pub models: Vec<KnownModel>,
@@ -45,8 +50,8 @@ pub struct Provider {
 pub enum Wire {
     /// Anthropic Messages.
     Anthropic,
-    /// OpenAI Chat Completions.
-    OpenaiChat,
+    /// OpenAI Chat Completions, the common tongue.
+    Chat,
 }
 
 /// A model with known figures.
@@ -62,9 +67,39 @@ pub struct KnownModel {
     /// Fields merged into every request.
     #[serde(default)]
     pub body: Map<String, Value>,
+    /// What says how hard to think, where it is not what the provider's other models want.
+    #[serde(default)]
+    pub effort: Option<Efforts>,
+    /// It takes a temperature.
+    #[serde(default = "yes")]
+    pub temperature: bool,
+    /// It sees pictures; unknown when absent, and then the provider has the last word.
+    #[serde(default)]
+    pub images: Option<bool>,
     /// What it costs, where known.
     #[serde(default)]
     pub price: Option<Price>,
+}
+
+/// The body fields for each effort that a model knows.
+pub type Efforts = BTreeMap<Effort, Map<String, Value>>;
+
+/// How hard a model thinks before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Not at all.
+    Off,
+    /// As little as it can.
+    Minimal,
+    /// A little.
+    Low,
+    /// As the provider thinks best for most work.
+    Medium,
+    /// Long.
+    High,
+    /// As long as it can.
+    Max,
 }
 
 /// US dollars per million tokens.
@@ -139,16 +174,41 @@ impl Default for Quirks {
     }
 }
 
+impl Price {
+    /// What these tokens cost; `None` for a sum that no account holds.
+    pub fn of(&self, usage: &Usage) -> Option<Usd> {
+        #[allow(clippy::cast_precision_loss, reason = "a sum of money needs no more than 15 digits")]
+        let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+        let read = self.cache_read.unwrap_or(self.input);
+        Usd::from_dollars(
+            dollars(usage.input, self.input)
+                + dollars(usage.cache_write, self.input)
+                + dollars(usage.cache_read, read)
+                + dollars(usage.output, self.output),
+        )
+    }
+}
+
 impl Provider {
     /// The figures of a model, if it is listed.
     pub fn model(&self, id: &str) -> Option<&KnownModel> {
         self.models.iter().find(|model| model.id == id)
     }
 
+    /// The fields that ask one of its models for this much thinking, where known.
+    pub fn effort(&self, model: &str, effort: Effort) -> Option<&Map<String, Value>> {
+        let own = self.model(model).and_then(|known| known.effort.as_ref());
+        own.unwrap_or(&self.effort).get(&effort)
+    }
+
     /// The variable that overrides [`Provider::base_url`], for example `OPENAI_BASE_URL`.
     pub fn base_url_variable(&self) -> String {
         format!("{}_BASE_URL", self.id.to_uppercase())
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Reads the providers that are built in, in order of preference.

@@ -1,4 +1,4 @@
-//! Server-sent events: bytes in, events out. Knows nothing of HTTP or of any provider.
+//! Server-sent events, and JSON lines as the same events: bytes in, events out. Knows nothing of HTTP or of any provider.
 
 use std::time::Duration;
 
@@ -116,5 +116,42 @@ impl SseDecoder {
     fn check(&self, more: usize) -> Result<(), SseError> {
         let size = self.line.len() + self.data.len() + self.event.len() + more;
         if size > MAX_EVENT { Err(SseError::TooLong) } else { Ok(()) }
+    }
+}
+
+/// Splits a byte stream into lines, each told as one event; empty lines are none.
+///
+/// Accepts chunks cut anywhere. Invalid UTF-8 becomes U+FFFD. A last line without its end yields nothing, for nobody
+/// knows whether it is whole. Memory: at most one line, capped at [`MAX_EVENT`].
+#[derive(Debug, Default)]
+pub struct LineDecoder {
+    line: Vec<u8>,
+}
+
+impl LineDecoder {
+    /// Takes the next bytes and answers the lines that they complete, in order.
+    ///
+    /// # Errors
+    /// [`SseError::TooLong`] when a line passes [`MAX_EVENT`]; the decoder is of no use afterwards.
+    pub fn push(&mut self, mut chunk: &[u8]) -> Result<Vec<SseEvent>, SseError> {
+        let mut events = Vec::new();
+        while let Some(end) = chunk.iter().position(|byte| *byte == b'\n') {
+            let (head, rest) = chunk.split_at(end);
+            self.line.extend_from_slice(head);
+            self.check()?;
+            let line = std::mem::take(&mut self.line);
+            let data = String::from_utf8_lossy(&line).trim().to_owned();
+            if !data.is_empty() {
+                events.push(SseEvent { event: "message".to_owned(), data, id: String::new() });
+            }
+            chunk = &rest[1..];
+        }
+        self.line.extend_from_slice(chunk);
+        self.check()?;
+        Ok(events)
+    }
+
+    fn check(&self) -> Result<(), SseError> {
+        if self.line.len() > MAX_EVENT { Err(SseError::TooLong) } else { Ok(()) }
     }
 }

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::super::draft::Draft;
 use super::super::fault::Refusal;
 use super::super::http::Progress;
+use super::super::line::{Line, Reading};
 use super::super::sse::SseEvent;
 use super::super::{ModelError, Reply, Stop};
-use super::Anthropic;
 
 /// A reply that is being read.
-pub(super) struct Reading<'a> {
-    model: &'a Anthropic,
+pub(super) struct Events<'a> {
+    line: &'a Line,
     draft: Draft<'a>,
     /// The slot of each content block that is understood.
     slots: Vec<(u64, usize)>,
@@ -97,12 +97,8 @@ struct OutputTokens {
     thinking_tokens: Option<u64>,
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(model: &'a Anthropic, draft: Draft<'a>) -> Reading<'a> {
-        Reading { model, draft, slots: Vec::new() }
-    }
-
-    pub(super) fn event(&mut self, event: &SseEvent) -> Result<Progress, ModelError> {
+impl Reading for Events<'_> {
+    fn event(&mut self, event: &SseEvent) -> Result<Progress, ModelError> {
         match event.data.trim() {
             "" => return Ok(Progress::More),
             "[DONE]" => return Ok(Progress::Done),
@@ -117,19 +113,19 @@ impl<'a> Reading<'a> {
                 self.stop(delta.stop_reason.as_deref());
             }
             Event::MessageStop => return Ok(Progress::Done),
-            Event::Error => return Err(self.model.endpoint.refusal(&Refusal::read(None, &event.data))),
+            Event::Error => return Err(self.line.endpoint.refusal(&Refusal::read(None, &event.data))),
             Event::Other => {}
         }
         if self.draft.is_too_long() {
-            return Err(self.model.endpoint.too_long());
+            return Err(self.line.endpoint.too_long());
         }
         Ok(if self.draft.stop.is_some() { Progress::Ending } else { Progress::More })
     }
 
     /// A reply that came at once, from a server that does not stream.
-    pub(super) fn whole(&mut self, body: &str) -> Result<(), ModelError> {
+    fn whole(&mut self, body: &str) -> Result<(), ModelError> {
         let Ok(whole) = serde_json::from_str::<Whole>(body) else {
-            return Err(self.model.endpoint.refusal(&Refusal::read(None, body)));
+            return Err(self.line.endpoint.refusal(&Refusal::read(None, body)));
         };
         for (index, block) in (0..).zip(&whole.content) {
             self.start(index, block);
@@ -139,12 +135,18 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Reply {
-        self.draft.finish()
+    fn finish(self: Box<Self>) -> Result<Reply, ModelError> {
+        Ok(self.draft.finish(self.line))
+    }
+}
+
+impl<'a> Events<'a> {
+    pub(super) fn new(line: &'a Line, draft: Draft<'a>) -> Events<'a> {
+        Events { line, draft, slots: Vec::new() }
     }
 
     fn parse<'d, T: Deserialize<'d>>(&self, data: &'d str) -> Result<T, ModelError> {
-        let garbled = |e| self.model.endpoint.garbled(format!("an event that cannot be read: {e}"));
+        let garbled = |e| self.line.endpoint.garbled(format!("an event that cannot be read: {e}"));
         serde_json::from_str(data).map_err(garbled)
     }
 
@@ -166,7 +168,7 @@ impl<'a> Reading<'a> {
             "redacted_thinking" => {
                 let slot = self.draft.open_thinking();
                 let redacted = json!({"redacted": text("data")});
-                self.draft.proof(slot, text("data").len(), || self.model.opaque(redacted));
+                self.draft.proof(slot, text("data").len(), || self.line.opaque(redacted));
                 slot
             }
             "tool_use" => {
@@ -195,7 +197,7 @@ impl<'a> Reading<'a> {
         if signature.is_empty() {
             return;
         }
-        let proof = self.draft.proof(slot, signature.len(), || self.model.opaque(json!({"signature": ""})));
+        let proof = self.draft.proof(slot, signature.len(), || self.line.opaque(json!({"signature": ""})));
         if let Some(Value::String(whole)) = proof.and_then(|data| data.get_mut("signature")) {
             whole.push_str(signature);
         }
@@ -219,6 +221,7 @@ impl<'a> Reading<'a> {
             Some("max_tokens" | "model_context_window_exceeded") => Some(Stop::MaxTokens),
             Some("refusal") => Some(Stop::Refusal),
             Some("tool_use") => Some(Stop::ToolUse),
+            Some("pause_turn") => Some(Stop::Paused),
             Some(_) => Some(Stop::EndTurn),
         };
     }

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::super::draft::Draft;
 use super::super::fault::Refusal;
 use super::super::http::Progress;
+use super::super::line::{Line, Reading};
 use super::super::sse::SseEvent;
 use super::super::{Fault, ModelError, Reply, Stop};
-use super::OpenAi;
 use crate::message::Usage;
 
 /// A reply that is being read.
-pub(super) struct Reading<'a> {
-    model: &'a OpenAi,
+pub(super) struct Chunks<'a> {
+    line: &'a Line,
     draft: Draft<'a>,
     text: Option<usize>,
     thinking: Option<usize>,
@@ -121,55 +121,57 @@ struct CompletionTokens {
     reasoning_tokens: Option<u64>,
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(model: &'a OpenAi, draft: Draft<'a>) -> Reading<'a> {
-        Reading { model, draft, text: None, thinking: None, calls: Vec::new(), refused: false }
-    }
-
-    pub(super) fn event(&mut self, event: &SseEvent) -> Result<Progress, ModelError> {
+impl Reading for Chunks<'_> {
+    fn event(&mut self, event: &SseEvent) -> Result<Progress, ModelError> {
         match event.data.trim() {
             "" => return Ok(Progress::More),
             "[DONE]" => return Ok(Progress::Done),
             _ => {}
         }
         if event.event == "error" {
-            return Err(self.model.endpoint.refusal(&Refusal::read(None, &event.data)));
+            return Err(self.line.endpoint.refusal(&Refusal::read(None, &event.data)));
         }
         self.chunk(&event.data)?;
         if self.draft.is_too_long() {
-            return Err(self.model.endpoint.too_long());
+            return Err(self.line.endpoint.too_long());
         }
         Ok(if self.draft.stop.is_some() { Progress::Ending } else { Progress::More })
     }
 
     /// A reply that came at once, from a server that does not stream.
-    pub(super) fn whole(&mut self, body: &str) -> Result<(), ModelError> {
+    fn whole(&mut self, body: &str) -> Result<(), ModelError> {
         match serde_json::from_str::<Value>(body) {
             Ok(value) if value["choices"].is_array() => self.chunk(body),
-            Ok(_) | Err(_) => Err(self.model.endpoint.refusal(&Refusal::read(None, body))),
+            Ok(_) | Err(_) => Err(self.line.endpoint.refusal(&Refusal::read(None, body))),
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Reply, ModelError> {
-        let endpoint = &self.model.endpoint;
+    fn finish(mut self: Box<Self>) -> Result<Reply, ModelError> {
+        let endpoint = &self.line.endpoint;
         let cut = self.draft.stop == Some(Stop::MaxTokens);
         if !cut && self.calls.iter().any(|call| call.slot.is_none()) {
             return Err(endpoint.garbled("a tool call without a name"));
         }
         let prompt = self.draft.usage.prompt();
-        if cut && self.draft.is_empty() && prompt.saturating_mul(100) >= self.model.window.saturating_mul(99) {
-            let text = format!("the conversation fills the window: {prompt} of {} tokens", self.model.window);
+        if cut && self.draft.is_empty() && prompt.saturating_mul(100) >= self.line.figures.window.saturating_mul(99) {
+            let text = format!("the conversation fills the window: {prompt} of {} tokens", self.line.figures.window);
             return Err(endpoint.error(Fault::Overflow, text));
         }
         if self.refused {
             self.draft.stop = Some(Stop::Refusal);
         }
         self.draft.sort();
-        Ok(self.draft.finish())
+        Ok(self.draft.finish(self.line))
+    }
+}
+
+impl<'a> Chunks<'a> {
+    pub(super) fn new(line: &'a Line, draft: Draft<'a>) -> Chunks<'a> {
+        Chunks { line, draft, text: None, thinking: None, calls: Vec::new(), refused: false }
     }
 
     fn chunk(&mut self, data: &str) -> Result<(), ModelError> {
-        let endpoint = &self.model.endpoint;
+        let endpoint = &self.line.endpoint;
         let chunk: Chunk =
             serde_json::from_str(data).map_err(|e| endpoint.garbled(format!("an event that cannot be read: {e}")))?;
         if chunk.error.is_some_and(|error| !error.is_null()) {
@@ -233,7 +235,7 @@ impl<'a> Reading<'a> {
 
     fn proof(&mut self, bytes: usize) -> Option<&mut Value> {
         let slot = *self.thinking.get_or_insert_with(|| self.draft.open_thinking());
-        self.draft.proof(slot, bytes, || self.model.opaque())
+        self.draft.proof(slot, bytes, || self.line.opaque(json!({})))
     }
 
     fn call(&mut self, piece: CallPiece) {
@@ -312,7 +314,7 @@ impl<'a> Reading<'a> {
             Some("tool_calls" | "function_call") => Stop::ToolUse,
             Some(reason @ ("error" | "network_error" | "insufficient_system_resource")) => {
                 let text = format!("the reply was given up with {reason}");
-                return Err(self.model.endpoint.error(Fault::Unavailable, text));
+                return Err(self.line.endpoint.error(Fault::Unavailable, text));
             }
             Some(_) => Stop::EndTurn,
         };

@@ -1,77 +1,48 @@
 //! OpenAI Chat Completions, streamed: how a conversation is written in this format. How a reply is read is in
-//! `openai/reading`; where the many servers that speak it differ is data, see `provider::Quirks`.
+//! `chat/reading`; where the many servers that speak it differ is data, see `provider::Quirks`.
 
 mod reading;
 
-use std::sync::Arc;
+use serde_json::{Value, json};
 
-use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
-
+use super::Request;
 use super::draft::{Draft, sendable, short_id};
-use super::encoded::{Encoded, Transcript, field, json};
-use super::http::{Answer, Endpoint};
-use super::provider::{Cache, Quirks, Reasoning};
-use super::{Delta, Model, ModelError, ModelId, Reply, Request};
-use crate::message::{Block, CallId, Image, Message, Opaque, Role, ToolCall, ToolResult, ToolSpec};
-use reading::Reading;
+use super::encoded::{Transcript, field, json};
+use super::line::{Format, Line, Reading};
+use super::provider::{Cache, Reasoning};
+use crate::message::{Block, CallId, Image, Message, Role, ToolCall, ToolResult, ToolSpec};
+use reading::Chunks;
 
 /// A model behind a Chat Completions door.
-pub(super) struct OpenAi {
-    pub(super) id: ModelId,
-    pub(super) endpoint: Arc<Endpoint>,
-    pub(super) quirks: Quirks,
-    pub(super) window: u64,
-    pub(super) max_out: Option<u64>,
-    pub(super) body: Map<String, Value>,
-    pub(super) encoded: Encoded,
+pub(super) struct Chat {
+    pub(super) line: Line,
 }
 
-impl Model for OpenAi {
-    fn id(&self) -> &ModelId {
-        &self.id
+impl Format for Chat {
+    fn line(&self) -> &Line {
+        &self.line
     }
 
-    fn reply<'a>(
-        &'a self,
-        request: Request<'a>,
-        on_delta: &'a mut (dyn FnMut(Delta) + Send),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        Box::pin(async move {
-            let body = self.encode(&request);
-            let mut reading = Reading::new(self, Draft::new(request, on_delta));
-            match self.endpoint.post(body).await? {
-                Answer::Stream(stream) => stream.read(|event| reading.event(event)).await?,
-                Answer::Whole(body) => reading.whole(&body)?,
-            }
-            reading.finish()
-        })
-    }
-}
-
-impl OpenAi {
-    fn encode(&self, request: &Request<'_>) -> Vec<u8> {
+    fn encode(&self, request: &Request<'_>, streamed: bool) -> Vec<u8> {
+        let line = &self.line;
         let append = |out: &mut Transcript, message: &Message| self.append(out, message);
-        self.encoded.build(request, append, |transcript| {
+        line.encoded.build(request, append, |transcript| {
             if !request.tools.is_empty() {
                 transcript.tools = tools(request.tools);
             }
             let mut out =
                 Vec::with_capacity(transcript.bytes.len() + transcript.tools.len() + request.system.len() + 512);
             out.extend_from_slice(b"{\"model\":");
-            json(&mut out, &self.id.model);
-            let max = self.max_out.map_or(request.max_tokens, |max| max.min(request.max_tokens));
-            field(&mut out, &self.quirks.max_tokens, &max);
-            field(&mut out, "stream", &true);
-            if self.quirks.usage {
+            json(&mut out, &line.id.model);
+            field(&mut out, &line.quirks.max_tokens, &line.max_tokens(request));
+            field(&mut out, "stream", &streamed);
+            if streamed && line.quirks.usage {
                 field(&mut out, "stream_options", &json!({"include_usage": true}));
             }
-            if self.quirks.cache == Cache::Key && !request.cache_key.is_empty() {
+            if line.quirks.cache == Cache::Key && !request.cache_key.is_empty() {
                 field(&mut out, "prompt_cache_key", request.cache_key);
             }
-            for (name, value) in &self.body {
-                field(&mut out, name, value);
-            }
+            line.add_body(&mut out);
             if !transcript.tools.is_empty() {
                 out.extend_from_slice(b",\"tools\":");
                 out.extend_from_slice(&transcript.tools);
@@ -84,7 +55,7 @@ impl OpenAi {
             if request.system.is_empty() {
                 messages = messages.strip_prefix(b",").unwrap_or(messages);
             } else {
-                json(&mut out, &json!({"role": self.quirks.system, "content": request.system}));
+                json(&mut out, &json!({"role": line.quirks.system, "content": request.system}));
             }
             out.extend_from_slice(messages);
             out.extend_from_slice(b"]}");
@@ -92,6 +63,12 @@ impl OpenAi {
         })
     }
 
+    fn reading<'a>(&'a self, draft: Draft<'a>) -> Box<dyn Reading + Send + 'a> {
+        Box::new(Chunks::new(&self.line, draft))
+    }
+}
+
+impl Chat {
     /// Every message begins with a comma. Results go right behind the calls that they answer.
     fn append(&self, out: &mut Transcript, message: &Message) {
         match message.role {
@@ -116,7 +93,7 @@ impl OpenAi {
         }
         out.extend_from_slice(br#",{"role":"assistant""#);
         field(out, "content", &(!text.is_empty()).then_some(text));
-        match self.quirks.reasoning {
+        match self.line.quirks.reasoning {
             Reasoning::Drop => {}
             // A thinking model wants the field on every message, also on one that it did not write.
             Reasoning::Content => field(out, "reasoning_content", &self.thought(message)),
@@ -151,7 +128,7 @@ impl OpenAi {
     }
 
     fn call_id(&self, id: &CallId) -> String {
-        if self.quirks.short_ids { short_id(id) } else { id.0.clone() }
+        if self.line.quirks.short_ids { short_id(id) } else { id.0.clone() }
     }
 
     /// The reasoning that this very model wrote in a message.
@@ -162,16 +139,11 @@ impl OpenAi {
     fn proofs<'m>(&self, message: &'m Message) -> impl Iterator<Item = (&'m str, &'m Value)> {
         message.blocks.iter().filter_map(|block| match block {
             Block::Thinking(thinking) => {
-                let opaque = thinking.opaque.as_ref()?;
-                let mine = opaque.provider == self.id.provider && opaque.model == self.id.model;
-                mine.then_some((thinking.text.as_str(), &opaque.data))
+                let opaque = thinking.opaque.as_ref().filter(|opaque| self.line.wrote(opaque))?;
+                Some((thinking.text.as_str(), &opaque.data))
             }
             Block::Text { .. } | Block::Image(_) | Block::Call(_) | Block::Result(_) => None,
         })
-    }
-
-    fn opaque(&self) -> Opaque {
-        Opaque { provider: self.id.provider.clone(), model: self.id.model.clone(), data: json!({}) }
     }
 }
 

@@ -1,0 +1,177 @@
+//! What the models of all wire formats share: who answers, where it is asked, what its requests add, and the course of
+//! a call: encode, send, read. What the bytes mean is the format's; trying again is for `retry`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::draft::Draft;
+use super::encoded::{Encoded, field};
+use super::http::{Answer, Endpoint, Progress};
+use super::provider::{Price, Quirks};
+use super::sse::SseEvent;
+use super::{Delta, Fault, Model, ModelError, ModelId, Reply, Request};
+use crate::message::{Opaque, Usage, Usd};
+
+/// Broken streams in a row after which the next reply is asked for whole.
+const BREAKS: u8 = 2;
+/// Stands for a server that said that it does not stream.
+const NEVER: u8 = u8::MAX;
+
+/// One model at the end of a line to its provider.
+pub(super) struct Line {
+    pub(super) id: ModelId,
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) quirks: Quirks,
+    pub(super) figures: Figures,
+    /// Fields of every request, settings included.
+    pub(super) body: Map<String, Value>,
+    /// `None` leaves it to the provider.
+    pub(super) temperature: Option<f64>,
+    pub(super) encoded: Encoded,
+    pub(super) breaks: Breaks,
+}
+
+/// What is known of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figures {
+    /// Context window in tokens; a careful guess for a model that is not listed.
+    pub(super) window: u64,
+    /// Most output tokens, where known.
+    pub(super) max_out: Option<u64>,
+    /// What it costs, where known.
+    pub(super) price: Option<Price>,
+    /// It sees pictures, or nobody knows.
+    pub(super) images: bool,
+}
+
+/// A wire format: how a request is written, and who reads the reply.
+pub(super) trait Format: Send + Sync {
+    fn line(&self) -> &Line;
+
+    /// The request's body; `streamed` asks for a stream of pieces.
+    fn encode(&self, request: &Request<'_>, streamed: bool) -> Vec<u8>;
+
+    fn reading<'a>(&'a self, draft: Draft<'a>) -> Box<dyn Reading + Send + 'a>;
+}
+
+/// A reply while it is read.
+pub(super) trait Reading {
+    /// Takes the next event of a stream.
+    fn event(&mut self, event: &SseEvent) -> Result<Progress, ModelError>;
+
+    /// Takes a reply that comes at once.
+    fn whole(&mut self, body: &str) -> Result<(), ModelError>;
+
+    /// The reply, when nothing more comes.
+    fn finish(self: Box<Self>) -> Result<Reply, ModelError>;
+}
+
+/// A model that speaks a format.
+pub(super) struct Spoken<F>(pub(super) F);
+
+/// How many streams of this line broke one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Breaks(AtomicU8);
+
+impl<F: Format> Model for Spoken<F> {
+    fn id(&self) -> &ModelId {
+        &self.0.line().id
+    }
+
+    fn reply<'a>(
+        &'a self,
+        request: Request<'a>,
+        on_delta: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            let breaks = &self.0.line().breaks;
+            let streamed = breaks.0.load(Ordering::Relaxed) < BREAKS;
+            match self.call(request, on_delta, streamed).await {
+                Err(error) if streamed && refuses_streams(&error) => {
+                    tracing::info!(%error, "whole replies from here on");
+                    breaks.0.store(NEVER, Ordering::Relaxed);
+                    self.call(request, on_delta, false).await
+                }
+                other => other,
+            }
+        })
+    }
+}
+
+impl<F: Format> Spoken<F> {
+    async fn call(
+        &self,
+        request: Request<'_>,
+        on_delta: &mut (dyn FnMut(Delta) + Send),
+        streamed: bool,
+    ) -> Result<Reply, ModelError> {
+        let line = self.0.line();
+        let body = self.0.encode(&request, streamed);
+        let mut reading = self.0.reading(Draft::new(request, on_delta));
+        match line.endpoint.post(body, streamed).await? {
+            Answer::Stream(stream) => {
+                let read = stream.read(|event| reading.event(event)).await;
+                line.breaks.note(read.as_ref().err());
+                read?;
+            }
+            Answer::Whole(body) => reading.whole(&body)?,
+        }
+        reading.finish()
+    }
+}
+
+impl Line {
+    /// Most tokens that the request may ask for.
+    pub(super) fn max_tokens(&self, request: &Request<'_>) -> u64 {
+        self.figures.max_out.map_or(request.max_tokens, |max| max.min(request.max_tokens))
+    }
+
+    /// Appends the fields that settings and catalogue add to a request, to an object that has a field already.
+    pub(super) fn add_body(&self, out: &mut Vec<u8>) {
+        if let Some(temperature) = self.temperature {
+            field(out, "temperature", &temperature);
+        }
+        for (name, value) in &self.body {
+            field(out, name, value);
+        }
+    }
+
+    /// A proof of this very model.
+    pub(super) fn opaque(&self, data: Value) -> Opaque {
+        Opaque { provider: self.id.provider.clone(), model: self.id.model.clone(), data }
+    }
+
+    /// The proof comes from this very model.
+    pub(super) fn wrote(&self, opaque: &Opaque) -> bool {
+        opaque.provider == self.id.provider && opaque.model == self.id.model
+    }
+
+    /// What a call costs; `None` when nobody knows the price, or the server counted nothing.
+    pub(super) fn cost(&self, usage: &Usage) -> Option<Usd> {
+        let price = self.figures.price.as_ref()?;
+        (usage.context() > 0).then(|| price.of(usage)).flatten()
+    }
+}
+
+impl Breaks {
+    /// A stream that nobody can read is not tried a second time; one that was cut is, for connections do break.
+    fn note(&self, error: Option<&ModelError>) {
+        let more = match error.map(|error| error.fault) {
+            None => return self.0.store(0, Ordering::Relaxed),
+            Some(Fault::Garbled) => BREAKS,
+            Some(Fault::Network) => 1,
+            Some(_) => return,
+        };
+        let add = |breaks: u8| (breaks != NEVER).then(|| breaks.saturating_add(more).min(BREAKS));
+        // A line that never streams stays so.
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    }
+}
+
+/// Some gateways and accounts may not stream; the refusal names the field or the word.
+fn refuses_streams(error: &ModelError) -> bool {
+    error.fault == Fault::BadRequest && error.message.to_lowercase().contains("stream")
+}
