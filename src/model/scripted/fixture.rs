@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::fault;
 use super::format::{File, Fixture, RawBlock, RawCall, Response, When};
+use super::step::{CHUNK, Said, Step};
 use super::template::{self, Quotable, Unfilled};
-use super::{CHUNK, Said, Step, fault};
 use crate::message::{Block, CallId, Opaque, RawArgs, Role, Thinking, ToolCall};
 use crate::model::{Fault, ModelError, ModelId, Request};
 
