@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::ready::{self, NotReady};
 use crate::args::Common;
-use crate::config::Config;
+use crate::config::{Config, Named};
 use crate::role::Roles;
 use crate::skill::Skills;
 use crate::task;
@@ -69,6 +69,7 @@ fn examine(common: &Common, env: &dyn Fn(&str) -> Option<String>) -> Vec<Row> {
 
 fn of_config(config: &Config) -> Vec<Row> {
     let mut rows = vec![of_model(config)];
+    rows.extend(config.cast.all().map(|named| of_named(config, named)));
     rows.extend(config.models.providers().filter(|provider| !provider.keys.is_empty()).map(|provider| {
         match config.models.key_variable(&provider.id) {
             Some(variable) => row("keys", Mark::Good, format!("{}: {variable} is set", provider.name)),
@@ -100,6 +101,15 @@ fn of_model(config: &Config) -> Row {
             remedy: Some("set ANTHROPIC_API_KEY or another key, or name a model with -m".to_owned()),
             ..row("model", Mark::Warn, found)
         },
+        Ok(_) => row("model", Mark::Good, found),
+    }
+}
+
+/// A model of another part of the work.
+fn of_named(config: &Config, named: &Named) -> Row {
+    let found = format!("{}: {} (named in {})", named.key, named.id, named.from);
+    match config.models.get(&named.id) {
+        Err(error) => Row { remedy: Some(error.to_string()), ..row("model", Mark::Warn, found) },
         Ok(_) => row("model", Mark::Good, found),
     }
 }

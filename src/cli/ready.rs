@@ -96,6 +96,7 @@ pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotRe
         .models
         .get(&config.choice.id)
         .map_err(|error| NotReady { exit: Exit::NoProvider, why: error.to_string() })?;
+    warnings.extend(config.cast.absent(&config.models));
     raise_open_files(config.crew.running);
     let runtime = Runtime::start(config).await?;
     let feed = runtime.feed();

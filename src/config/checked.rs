@@ -15,7 +15,7 @@ use crate::workspace::policy::Profile;
 
 /// Reads values out of what was written.
 pub(super) struct Checked<'a> {
-    raw: &'a Raw,
+    pub(super) raw: &'a Raw,
 }
 
 impl<'a> Checked<'a> {
@@ -121,7 +121,7 @@ impl<'a> Checked<'a> {
     }
 
     /// A list, or one text with commas.
-    pub(super) fn words(&self, key: &'static str) -> Result<Option<Vec<String>>, ConfigError> {
+    pub(super) fn words(&self, key: &'static str, expected: &str) -> Result<Option<Vec<String>>, ConfigError> {
         let Some(setting) = self.raw.get(key) else { return Ok(None) };
         let split = |text: &str| -> Vec<String> {
             text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
@@ -131,7 +131,7 @@ impl<'a> Checked<'a> {
             Value::Array(items) => items.iter().map(|item| item.as_str().map(|text| text.trim().to_owned())).collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
         };
-        words.map(Some).ok_or_else(|| wrong(key, setting, "a list of names, like [shell, read_file]"))
+        words.map(Some).ok_or_else(|| wrong(key, setting, expected))
     }
 
     /// Every setting that has a value, in the order of the keys.
@@ -179,7 +179,7 @@ impl<'a> Checked<'a> {
         found.ok_or_else(|| wrong(key, setting, &format!("one of {}", known())))
     }
 
-    fn text(&self, setting: &Setting, key: &'static str, expected: &str) -> Result<String, ConfigError> {
+    pub(super) fn text(&self, setting: &Setting, key: &'static str, expected: &str) -> Result<String, ConfigError> {
         match &setting.value {
             Value::String(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
             _ => Err(wrong(key, setting, expected)),
@@ -187,7 +187,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-fn wrong(key: &'static str, setting: &Setting, expected: &str) -> ConfigError {
+pub(super) fn wrong(key: &'static str, setting: &Setting, expected: &str) -> ConfigError {
     let value = plain(&setting.value);
     ConfigError::Value { key, value, from: setting.place.clone(), expected: expected.to_owned() }
 }

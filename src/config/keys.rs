@@ -12,9 +12,13 @@ pub(super) struct Key {
 }
 
 /// All settings, in the order in which they are shown.
-pub(super) const KEYS: [Key; 15] = [
+pub(super) const KEYS: [Key; 19] = [
     key("provider", None, true),
     key("model", None, true),
+    key("worker_model", None, false),
+    key("compaction_model", None, false),
+    key("title_model", None, false),
+    key("fallback", None, false),
     key("base_url", None, false),
     key("max_tokens", Some("4096"), true),
     key("context_window", None, true),

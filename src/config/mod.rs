@@ -1,5 +1,6 @@
 //! Settings: what was written, where, and what it means. Nothing here starts anything.
 
+mod cast;
 mod checked;
 mod dotenv;
 mod init;
@@ -17,6 +18,7 @@ use crate::model::catalog::{Choice, Models, NoModel};
 use crate::workspace::Workspace;
 use crate::workspace::policy::Profile;
 
+pub use cast::{Cast, Named};
 pub use init::{Wrote, init};
 pub use raw::Place;
 pub use trust::{is_trusted, trust};
@@ -32,8 +34,10 @@ pub struct Config {
     pub workspace: Workspace,
     /// The models within reach.
     pub models: Models,
-    /// The model of the main agent, and of workers whose role and brief name none.
+    /// The model of the main agent, and of everything for which the cast names none.
     pub choice: Choice,
+    /// The models of other parts of the work.
+    pub cast: Cast,
     /// Limits of the main agent's runs.
     pub main: Limits,
     /// Limits of a worker's run.
@@ -185,8 +189,9 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         crew: checked.crew()?,
         shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
         profile: checked.profile()?,
-        tools: checked.words("tools")?,
+        tools: checked.words("tools", "a list of names, like [shell, read_file]")?,
         durability: checked.durability()?,
+        cast: checked.cast(&models)?,
         origins: checked.origins(&choice, &main),
         workspace,
         models,

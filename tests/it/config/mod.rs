@@ -1,5 +1,6 @@
 //! Settings: which layer wins, what is refused, what is only warned about. Trust is in `trust`, the template in `init`.
 
+mod cast;
 mod init;
 mod trust;
 
