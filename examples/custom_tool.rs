@@ -41,6 +41,7 @@ async fn main() -> anyhow::Result<()> {
     ];
     let agent = Agent {
         model: Arc::new(Scripted::replies(replies)),
+        summariser: None,
         tools: Toolbox::new(vec![Arc::new(kilometres())])?,
         system: "You are a navigator.".into(),
         limits: Limits::default(),

@@ -42,6 +42,7 @@ async fn main() -> anyhow::Result<()> {
     });
     let agent = Agent {
         model: Arc::new(Scripted::replies([Step::calls("bell", json!({})), Step::says("never said")])),
+        summariser: None,
         tools: Toolbox::new(vec![Arc::new(bell)])?,
         system: String::new(),
         limits: Limits::default(),

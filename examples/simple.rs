@@ -15,6 +15,7 @@ use tillerman::tool::Toolbox;
 async fn main() -> anyhow::Result<()> {
     let agent = Agent {
         model: Arc::new(Scripted::replies([Step::says("It turns the rudder, and with it the boat.")])),
+        summariser: None,
         tools: Toolbox::empty(),
         system: "You answer in one sentence.".into(),
         limits: Limits::default(),

@@ -1,14 +1,14 @@
 //! Makes room: when the conversation nears the end of the window, its older part becomes a summary. When that fails or
-//! helps too little, outputs and turns are left out instead. One try each; nothing here loops.
+//! helps too little, outputs and turns are left out instead. One try each, nothing is repeated.
 
 use std::sync::Arc;
 
-use super::RunError;
 use super::fit::cut_middle;
 use super::gauge::tokens;
 use super::run::{Halt, Run};
 use super::summary;
 use super::think::tell;
+use super::{RunError, Summariser};
 use crate::event::AgentEvent;
 use crate::message::{Block, Message, Usage, Usd};
 use crate::model::{Delta, Request};
@@ -30,7 +30,7 @@ pub(super) async fn make_room(run: &mut Run<'_>) -> Result<(), Halt> {
         return Ok(());
     }
     let keep = run.agent.limits.keep_recent.min(run.agent.limits.context_window / 4);
-    if !shorten(run, keep, needed).await? {
+    if !shorten(run, keep, needed, run.agent.limits.context_window).await? {
         // Nothing can be left out. The provider has the last word on whether it fits.
         run.floor = needed + run.agent.limits.context_window / 10;
     }
@@ -41,7 +41,9 @@ pub(super) async fn make_room(run: &mut Run<'_>) -> Result<(), Halt> {
 pub(super) async fn make_room_at_once(run: &mut Run<'_>) -> Result<(), Halt> {
     let needed = run.gauge.measure(run.session.context());
     let keep = run.agent.limits.keep_recent.min(needed / 4);
-    match shorten(run, keep, needed).await? {
+    // The window is smaller than it was thought to be; what the summary is made of must fit all the same.
+    let window = run.agent.limits.context_window.min(needed / 2);
+    match shorten(run, keep, needed, window).await? {
         true => Ok(()),
         false => Err(Halt::Failed(no_room(run))),
     }
@@ -72,12 +74,12 @@ struct Cut {
     carried: Carried,
 }
 
-/// Answers whether the conversation got shorter.
-async fn shorten(run: &mut Run<'_>, keep: u64, needed: u64) -> Result<bool, Halt> {
+/// Answers whether the conversation got shorter. The window is that of the model that thinks.
+async fn shorten(run: &mut Run<'_>, keep: u64, needed: u64, window: u64) -> Result<bool, Halt> {
     let before = tokens(run.session.context());
     let mut cut = cut(run, keep);
     let worth = !cut.old.is_empty() && tokens(&cut.old) > SUMMARY / 8;
-    let summed = if worth { summarise(run, &cut.old).await? } else { None };
+    let summed = if worth { summarise(run, &cut.old, window).await? } else { None };
     let (usage, cost) = summed.as_ref().map_or((Usage::default(), Some(Usd(0))), |sum| (sum.usage, sum.cost));
     let text = summed.as_ref().map_or(NO_SUMMARY, |sum| sum.text.as_str());
     let head = Arc::new(summary::head(text, &cut.carried));
@@ -143,12 +145,22 @@ struct Summed {
     cost: Option<Usd>,
 }
 
-/// Asks the model to sum up; `None` when it cannot.
-async fn summarise(run: &mut Run<'_>, old: &[Arc<Message>]) -> Result<Option<Summed>, Halt> {
-    let limits = &run.agent.limits;
-    let max_tokens = SUMMARY.min(limits.max_tokens).max(1);
+/// Asks the model that is there for it to sum up, and when it cannot, the one that thinks; `None` when neither can.
+async fn summarise(run: &mut Run<'_>, old: &[Arc<Message>], window: u64) -> Result<Option<Summed>, Halt> {
+    let own = Summariser { model: run.agent.model.clone(), context_window: window };
+    for summariser in run.agent.summariser.iter().chain([&own]) {
+        let summed = ask(run, summariser, old).await?;
+        if summed.is_some() {
+            return Ok(summed);
+        }
+    }
+    Ok(None)
+}
+
+async fn ask(run: &mut Run<'_>, summariser: &Summariser, old: &[Arc<Message>]) -> Result<Option<Summed>, Halt> {
+    let max_tokens = SUMMARY.min(run.agent.limits.max_tokens).min(summariser.context_window / 2).max(1);
     // Two bytes of transcript to a token leave room for the prompt and for text that is dense in tokens.
-    let most = usize::try_from(limits.context_window.saturating_sub(max_tokens)).unwrap_or(usize::MAX);
+    let most = usize::try_from(summariser.context_window.saturating_sub(max_tokens)).unwrap_or(usize::MAX);
     let text = summary::transcript(old, most.saturating_mul(2));
     let ask = format!("<transcript>\n{text}</transcript>\n\nWrite the memory of this session now.");
     let messages = [Arc::new(Message::user(ask))];
@@ -165,7 +177,7 @@ async fn summarise(run: &mut Run<'_>, old: &[Arc<Message>]) -> Result<Option<Sum
     let reply = tokio::select! {
         biased;
         () = run.inbox.abort().cancelled() => return Err(Halt::Aborted),
-        reply = run.agent.model.reply(request, &mut on_delta) => reply,
+        reply = summariser.model.reply(request, &mut on_delta) => reply,
     };
     match reply {
         Ok(reply) if !reply.message.text().trim().is_empty() => {
@@ -177,7 +189,7 @@ async fn summarise(run: &mut Run<'_>, old: &[Arc<Message>]) -> Result<Option<Sum
             Ok(None)
         }
         Err(error) => {
-            tracing::warn!(%error, "no summary; older messages are left out instead");
+            tracing::warn!(%error, "no summary");
             Ok(None)
         }
     }

@@ -23,6 +23,8 @@ use crate::tool::Toolbox;
 pub struct Agent {
     /// Who thinks.
     pub model: Arc<dyn Model>,
+    /// Who sums up what is left out of the conversation; `None` leaves that to the model that thinks.
+    pub summariser: Option<Summariser>,
     /// What it can do.
     pub tools: Toolbox,
     /// The system prompt.
@@ -31,6 +33,15 @@ pub struct Agent {
     pub limits: Limits,
     /// Where tools keep full outputs that are cut for the model.
     pub artifacts: PathBuf,
+}
+
+/// A model that sums up a conversation that it takes no part in.
+#[derive(Clone)]
+pub struct Summariser {
+    /// It.
+    pub model: Arc<dyn Model>,
+    /// Tokens that it can hold, its summary included.
+    pub context_window: u64,
 }
 
 /// How far a run may go.

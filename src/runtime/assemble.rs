@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::control::{self, Control};
 use super::site::Site;
-use crate::agent::{Agent, Limits};
+use crate::agent::{Agent, Limits, Summariser};
 use crate::model::{Model, ModelId};
 use crate::prompt::{self, Sources};
 use crate::role::{Role, Roles};
@@ -28,6 +28,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     site.notice(skills.notices().iter().chain(roles.notices()).chain(&prompt.notices));
     Ok(Agent {
         model: model(site, &config.choice.id)?,
+        summariser: summariser(site, &config.choice.id),
         tools: toolbox(site, tools, |_| true)?,
         system: prompt.text,
         limits: config.main.clone(),
@@ -46,7 +47,7 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     if let Some(names) = role.and_then(|role| role.skills.as_ref()) {
         skills = skills.only(names);
     }
-    let id = model_id(site, &task.brief, role)?;
+    let model = worker_model(site, &task.brief, role)?;
     // The brief is the first message of the conversation; a role that has a place for it gets it there too.
     let is_placed = role.is_some_and(|role| role.body.contains("{{task}}"));
     let text = if is_placed { task.brief.body.as_str() } else { "" };
@@ -56,19 +57,19 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let control = may_dispatch.then(|| control::tools(control)).into_iter().flatten();
     let tools = own_tools(site, rights(site, task)?).into_iter().chain(skills.tool()).chain(control);
     Ok(Agent {
-        model: model(site, &id)?,
+        summariser: summariser(site, model.id()),
         tools: toolbox(site, tools, |name| role.is_none_or(|role| role.allows(name)))?,
         system: prompt::worker(&sources).text,
-        limits: limits(site, &task.brief, role, &id),
+        limits: limits(site, &task.brief, role, model.id()),
         artifacts: task.dir.artifacts(),
+        model,
     })
 }
 
 /// Whether the role and the model of a brief exist.
 pub(super) fn check(site: &Site, brief: &Brief) -> Result<(), String> {
     let roles = Roles::discover(&site.config.workspace);
-    let id = model_id(site, brief, role(&roles, brief)?)?;
-    model(site, &id).map(|_| ())
+    worker_model(site, brief, role(&roles, brief)?).map(|_| ())
 }
 
 fn role<'a>(roles: &'a Roles, brief: &Brief) -> Result<Option<&'a Role>, String> {
@@ -77,14 +78,28 @@ fn role<'a>(roles: &'a Roles, brief: &Brief) -> Result<Option<&'a Role>, String>
     roles.find(name).map(Some).ok_or_else(|| format!("there is no agent {name}; there are: {}", known()))
 }
 
-/// The brief's word goes before the role's, and that before the configuration's.
-fn model_id(site: &Site, brief: &Brief, role: Option<&Role>) -> Result<ModelId, String> {
+/// The brief's word goes before the role's, that before the setting for workers, and that before the main agent's model.
+fn worker_model(site: &Site, brief: &Brief, role: Option<&Role>) -> Result<Arc<dyn Model>, String> {
+    let config = &site.config;
     let named = brief.model.as_deref().or_else(|| role.and_then(|role| role.model.as_deref()));
-    named.map_or_else(|| Ok(site.config.choice.id.clone()), |named| site.config.models.read(named).map_err(text))
+    match (named, &config.cast.worker) {
+        (Some(named), _) => model(site, &config.models.read(named).map_err(text)?),
+        (None, Some(worker)) => {
+            model(site, &worker.id).map_err(|why| format!("{why} ({} is named in {})", worker.key, worker.from))
+        }
+        (None, None) => model(site, &config.choice.id),
+    }
 }
 
 fn model(site: &Site, id: &ModelId) -> Result<Arc<dyn Model>, String> {
     site.config.models.get(id).map_err(text)
+}
+
+/// Who sums up for a model, if it is another one. One that cannot be had was warned of at the start.
+fn summariser(site: &Site, own: &ModelId) -> Option<Summariser> {
+    let id = &site.config.cast.compaction.as_ref().filter(|named| named.id != *own)?.id;
+    let model = model(site, id).ok()?;
+    Some(Summariser { model, context_window: site.config.models.window(id) })
 }
 
 fn limits(site: &Site, brief: &Brief, role: Option<&Role>, id: &ModelId) -> Limits {

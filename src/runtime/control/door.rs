@@ -45,7 +45,8 @@ impl Door {
 
     /// A role or a model that does not exist is refused here, where somebody can still name another.
     async fn check(&self, brief: &Brief) -> Result<(), ControlError> {
-        if brief.agent.is_none() && brief.model.is_none() {
+        let by_setting = self.site.config.cast.worker.is_some();
+        if brief.agent.is_none() && brief.model.is_none() && !by_setting {
             return Ok(());
         }
         let (site, brief) = (self.site.clone(), brief.clone());

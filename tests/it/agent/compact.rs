@@ -1,7 +1,10 @@
 //! Making room: when, what stays, and what happens when it does not help.
 
-use tillerman::agent::{Limits, RunError};
-use tillerman::model::Fault;
+use std::sync::Arc;
+
+use tillerman::agent::{Limits, RunError, Summariser};
+use tillerman::model::scripted::{Scripted, Step};
+use tillerman::model::{Fault, Model};
 use tillerman::session::{Kind, Session};
 
 use super::stage::{End, Scenario, Stub, answered, millis, usage};
@@ -110,4 +113,52 @@ async fn a_long_run_is_shortened_again_and_again_and_forgets_no_line_of_a_person
     assert!(begin.contains("\n- hi\n- keep the API\n"), "{begin}");
     let largest = played.requests.iter().map(|lines| lines.iter().map(String::len).sum::<usize>()).max().unwrap();
     assert!(largest < 45_000, "{largest}");
+}
+
+/// The long run with another model that sums up, and that model.
+fn summed_by(steps: Vec<Step>, context_window: u64) -> (Scenario, Arc<Scripted>) {
+    let scripted = Arc::new(Scripted::replies(steps));
+    let model = Arc::clone(&scripted) as Arc<dyn Model>;
+    let mut scenario = long();
+    scenario.summariser = Some(Summariser { model, context_window });
+    (scenario, scripted)
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_model_sums_up_within_its_own_window_and_its_tokens_count() {
+    let (scenario, summariser) = summed_by(vec![Step::says("We read a.rs.").with_usage(usage(700, 30))], 1_500);
+    let played = scenario.says("done").play().await;
+    assert_eq!(played.outcome(), answered("done"));
+    assert!(played.requests[2][0].starts_with("user: [Previous conversation summary]\nWe read a.rs."));
+    assert_eq!(played.requests.len(), 3, "the model that thinks is not asked for it");
+    let asked = summariser.asked();
+    assert_eq!((asked.len(), asked[0].tools.len()), (1, 0));
+    let transcript = asked[0].messages[0].text();
+    assert!(transcript.contains("User: hi") && transcript.len() < 1_700, "{}: {transcript}", transcript.len());
+    assert_eq!(played.session.usage(), tillerman::message::Usage { input: 8_300, output: 50, ..usage(0, 0) });
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_other_model_cannot_sum_up_the_one_that_thinks_does() {
+    for broken in [vec![Step::fails(Fault::Unavailable, "down")], vec![Step::says(" ")]] {
+        let (scenario, summariser) = summed_by(broken, 200_000);
+        let played = scenario.says("We read a.rs.").says("done").play().await;
+        assert_eq!(played.outcome(), answered("done"));
+        assert!(played.requests[3][0].starts_with("user: [Previous conversation summary]\nWe read a.rs."));
+        assert_eq!((played.requests.len(), summariser.asked().len()), (4, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_overflow_the_summary_is_made_of_less_than_did_not_fit() {
+    let big = || Stub::with("flood", millis(1), End::Say("y".repeat(1_900)), None);
+    let mut scenario = Scenario::new().tool(big());
+    for _ in 0..30 {
+        scenario = scenario.calls("more", &[("c", "flood", "{}")]);
+    }
+    let played = scenario.fails(Fault::Overflow).says("Floods.").says("done").play().await;
+    assert_eq!(played.outcome(), answered("done"));
+    let refused: usize = played.requests[30].iter().map(String::len).sum();
+    let transcript = played.requests[31][0].len();
+    assert!(transcript < refused / 2, "{transcript} of {refused}");
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::json;
-use tillerman::agent::{self, Agent, Limits, Outcome, RunError, Tiller, inbox};
+use tillerman::agent::{self, Agent, Limits, Outcome, RunError, Summariser, Tiller, inbox};
 use tillerman::event::{AgentEvent, Ending, Events, Observer};
 use tillerman::message::{
     Block, CallId, Message, Note, NoteKind, RawArgs, Role, ToolCall, ToolSpec, Usage, check_answered,
@@ -31,6 +31,7 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     pub tools: Vec<Arc<dyn Tool>>,
     pub limits: Limits,
+    pub summariser: Option<Summariser>,
     pub session: Session,
     acts: Vec<(Duration, Act)>,
     hand: Option<Sender<Tiller>>,
@@ -73,6 +74,7 @@ impl Scenario {
             steps: Vec::new(),
             tools: vec![Stub::with("echo", Duration::ZERO, End::Echo, None)],
             limits: Limits::default(),
+            summariser: None,
             session,
             acts: Vec::new(),
             hand: None,
@@ -157,10 +159,11 @@ impl Scenario {
     }
 
     pub async fn play(self) -> Played {
-        let Scenario { steps, tools, limits, mut session, mut acts, hand } = self;
+        let Scenario { steps, tools, limits, summariser, mut session, mut acts, hand } = self;
         let model = Arc::new(Script::new(steps));
         let agent = Agent {
             model: Arc::clone(&model) as Arc<dyn Model>,
+            summariser,
             tools: Toolbox::new(tools).unwrap(),
             system: "be brief".to_owned(),
             limits,

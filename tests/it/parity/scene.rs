@@ -40,6 +40,7 @@ impl Scene {
         session.append(Record::user("go")).unwrap();
         let agent = Agent {
             model: Arc::clone(&replies) as Arc<dyn Model>,
+            summariser: None,
             tools: Toolbox::new(tools).unwrap(),
             system: "be brief".into(),
             limits: Limits::default(),
