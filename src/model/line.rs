@@ -117,7 +117,10 @@ impl<F: Format> Spoken<F> {
                 line.breaks.note(read.as_ref().err());
                 read?;
             }
-            Answer::Whole(body) => reading.whole(&body)?,
+            Answer::Whole(body) => {
+                reading.whole(&body)?;
+                line.breaks.forgive();
+            }
         }
         reading.finish()
     }
@@ -159,15 +162,23 @@ impl Line {
 impl Breaks {
     /// A stream that nobody can read is not tried a second time; one that was cut is, for connections do break.
     fn note(&self, error: Option<&ModelError>) {
-        let more = match error.map(|error| error.fault) {
-            None => return self.0.store(0, Ordering::Relaxed),
+        self.change(|breaks| match error.map(|error| error.fault) {
+            None => 0,
             Some(Fault::Garbled) => BREAKS,
-            Some(Fault::Network) => 1,
-            Some(_) => return,
-        };
-        let add = |breaks: u8| (breaks != NEVER).then(|| breaks.saturating_add(more).min(BREAKS));
+            Some(Fault::Network) => (breaks + 1).min(BREAKS),
+            Some(_) => breaks,
+        });
+    }
+
+    /// A whole reply came, so the next one is tried as a stream again; if that breaks, once is enough.
+    fn forgive(&self) {
+        self.change(|breaks| breaks.min(BREAKS - 1));
+    }
+
+    fn change(&self, to: impl Fn(u8) -> u8) {
         // A line that never streams stays so.
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        let change = |breaks: u8| (breaks != NEVER).then(|| to(breaks));
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
     }
 }
 

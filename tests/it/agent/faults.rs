@@ -65,6 +65,23 @@ async fn replies_cut_time_after_time_end_the_run() {
     );
 }
 
+/// A39.
+#[tokio::test(start_paused = true)]
+async fn a_model_that_pauses_is_asked_on_and_one_that_never_ends_is_given_up() {
+    let scenario = Scenario::new().replies("One ", &[], Stop::Paused).replies("two.", &[], Stop::EndTurn);
+    let played = scenario.play().await;
+    assert_eq!(played.ended.as_ref().unwrap(), &Outcome::Answered("One two.".into()));
+    assert_eq!(played.context()[1..], ["assistant: One ", "assistant: two."]);
+    let mut scenario = Scenario::new();
+    for _ in 0..4 {
+        scenario = scenario.replies("Wait. ", &[], Stop::Paused);
+    }
+    assert_eq!(
+        scenario.play().await.ended.unwrap_err().to_string(),
+        "scripted/test paused 4 times in a row without an end; ask for less at once"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_refusal_is_surfaced_and_its_calls_are_not_run() {
     let played = Scenario::new().replies("I won't", &[("c1", "echo", "{}")], Stop::Refusal).play().await;

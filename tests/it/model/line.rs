@@ -1,0 +1,84 @@
+//! What all wire formats share: settings, money, and whole replies where streams do not work.
+
+use serde_json::{Value, json};
+use tillerman::message::{Message, Usage, Usd};
+use tillerman::model::catalog::Settings;
+use tillerman::model::http::Timeouts;
+use tillerman::model::provider::Effort;
+use tillerman::model::{Delta, Stop};
+
+use super::talk::{Ask, BOTH, id_of, model, models};
+use crate::server::{Response, Server, says};
+
+const REFUSAL: &str = r#"{"error": {"type": "invalid_request_error", "message": "Your organization may not stream"}}"#;
+
+/// Whether each request asked for a stream.
+fn streamed(server: &Server) -> Vec<Value> {
+    server.requests().iter().map(|request| request.body["stream"].clone()).collect()
+}
+
+#[tokio::test]
+async fn settings_reach_the_request_in_the_words_of_the_provider() {
+    let server = Server::list([says().text("ok"), says().text("ok")]);
+    let settings = Settings { temperature: Some(0.7), effort: Some(Effort::Low) };
+    let models = models(&server, Timeouts::default()).with_settings(settings);
+    for id in ["anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5"] {
+        Ask::new([Message::user("hi")]).send(&models.get(&id_of(id)).unwrap()).await.0.unwrap();
+    }
+    let asked = server.requests().iter().map(|request| request.body.clone()).collect::<Vec<_>>();
+    let seen = |at: usize| [&asked[at]["temperature"], &asked[at]["output_config"], &asked[at]["thinking"]["type"]];
+    assert_eq!(seen(0), [&json!(0.7), &json!({"effort": "low"}), &json!("adaptive")]);
+    assert_eq!(seen(1), [&json!(0.7), &json!(null), &json!(null)]);
+}
+
+#[tokio::test]
+async fn a_reply_says_what_it_cost_or_that_nobody_knows() {
+    let usage = Usage { input: 1_000_000, output: 100_000, ..Usage::default() };
+    let server = Server::answer(move |_| says().text("ok").usage(usage.input, 0, usage.output).into());
+    let mut costs = Vec::new();
+    for id in ["anthropic/claude-sonnet-5-5", "anthropic/claude-nobody-knows"] {
+        costs.push(Ask::new([Message::user("hi")]).send(&model(&server, id)).await.0.unwrap().cost);
+    }
+    assert_eq!(costs, [Usd::from_dollars(3.0), None]);
+}
+
+/// S0-27: a provider that refuses to stream is asked for whole replies from then on.
+#[tokio::test]
+async fn a_server_that_refuses_to_stream_is_asked_for_whole_replies() {
+    for id in BOTH {
+        let server = Server::answer(|request| match request.body["stream"] == json!(true) {
+            true => Response::status(400, REFUSAL),
+            false => says().text("whole").into(),
+        });
+        let model = model(&server, id);
+        for _ in 0..2 {
+            let (reply, deltas) = Ask::new([Message::user("hi")]).send(&model).await;
+            assert_eq!(reply.unwrap().message, Message::assistant("whole"), "{id}");
+            assert!(!deltas.iter().any(|delta| matches!(delta, Delta::Retrying { .. })), "{id}");
+        }
+        assert_eq!(streamed(&server), [json!(true), json!(false), json!(false)], "{id}");
+    }
+}
+
+/// S0-27: what is no fault of the API, a stream that nobody can read, falls back too; and streams are tried again later.
+#[tokio::test]
+async fn a_stream_that_cannot_be_read_is_asked_for_whole() {
+    for id in BOTH {
+        let broken = Response::stream().send("data: {not json\n\n");
+        let server = Server::list([broken, says().text("whole").into(), says().text("more").into()]);
+        let model = model(&server, id);
+        for expected in ["whole", "more"] {
+            let reply = Ask::new([Message::user("hi")]).send(&model).await.0.unwrap();
+            assert_eq!(reply.message, Message::assistant(expected), "{id}");
+        }
+        assert_eq!(streamed(&server), [json!(true), json!(false), json!(true)], "{id}");
+    }
+}
+
+/// A39.
+#[tokio::test]
+async fn a_pause_is_told_as_one() {
+    let server = Server::list([says().text("one moment").stop("pause_turn")]);
+    let reply = Ask::new([Message::user("hi")]).send(&model(&server, BOTH[0])).await.0.unwrap();
+    assert_eq!((reply.message, reply.stop), (Message::assistant("one moment"), Stop::Paused));
+}
