@@ -10,7 +10,8 @@ use super::raw::{Place, Raw, Setting};
 use super::{ConfigError, CrewLimits, Durability, Origin};
 use crate::agent::Limits;
 use crate::model::ModelId;
-use crate::model::catalog::{Choice, Models};
+use crate::model::catalog::{Choice, Models, Settings};
+use crate::model::provider::Effort;
 use crate::workspace::policy::Profile;
 
 /// Reads values out of what was written.
@@ -56,6 +57,31 @@ impl<'a> Checked<'a> {
                 Ok((models, choice, None))
             }
         }
+    }
+
+    /// How every model is asked.
+    pub(super) fn settings(&self) -> Result<Settings, ConfigError> {
+        let efforts = [
+            ("off", Effort::Off),
+            ("minimal", Effort::Minimal),
+            ("low", Effort::Low),
+            ("medium", Effort::Medium),
+            ("high", Effort::High),
+            ("max", Effort::Max),
+        ];
+        let effort = self.raw.get("effort").map(|_| self.word("effort", &efforts, Effort::Medium)).transpose()?;
+        let Some(setting) = self.raw.get("temperature") else { return Ok(Settings { temperature: None, effort }) };
+        let number = plain(&setting.value).trim().parse().ok().filter(|number| (0.0..=2.0).contains(number));
+        let temperature = Some(number.ok_or_else(|| wrong("temperature", setting, "a number from 0 to 2"))?);
+        Ok(Settings { temperature, effort })
+    }
+
+    /// A warning about a setting that the chosen model does not get.
+    pub(super) fn unheard(&self, models: &Models, id: &ModelId, settings: Settings) -> Option<String> {
+        let is_model = !["pilot", "scripted"].contains(&id.provider.as_str());
+        let effort = settings.effort.filter(|effort| is_model && !models.knows_effort(id, *effort))?;
+        let (word, place) = (format!("{effort:?}").to_lowercase(), &self.raw.get("effort")?.place);
+        Some(format!("effort {word} in {place} not used: nothing is known of how to ask {id} for it"))
     }
 
     /// `provider` and `model` as one text. A higher layer that names one of them may mean another pair: a provider

@@ -12,7 +12,7 @@ pub(super) struct Key {
 }
 
 /// All settings, in the order in which they are shown.
-pub(super) const KEYS: [Key; 19] = [
+pub(super) const KEYS: &[Key] = &[
     key("provider", None, true),
     key("model", None, true),
     key("worker_model", None, false),
@@ -22,6 +22,8 @@ pub(super) const KEYS: [Key; 19] = [
     key("base_url", None, false),
     key("max_tokens", Some("4096"), true),
     key("context_window", None, true),
+    key("temperature", None, true),
+    key("effort", None, false),
     key("max_turns", Some("200"), false),
     key("worker_max_turns", Some("100"), false),
     key("workers", Some("8"), false),

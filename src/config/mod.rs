@@ -181,10 +181,12 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     let models = Models::from_env(&|name| env(name).or_else(|| dotenv.get(name))).map_err(ConfigError::Models)?;
 
     let checked = Checked::of(&raw);
-    let (models, choice, unused_url) = checked.models(models)?;
+    let settings = checked.settings()?;
+    let (models, choice, unused_url) = checked.models(models.with_settings(settings))?;
+    let unheard = checked.unheard(&models, &choice.id, settings);
     let main = checked.limits("max_turns", &models, &choice.id)?;
     let worker = checked.limits("worker_max_turns", &models, &choice.id)?;
-    let warnings = dotenv.warnings.iter().chain(&raw.warnings).cloned().chain(unused_url).collect();
+    let warnings = dotenv.warnings.iter().chain(&raw.warnings).cloned().chain(unused_url).chain(unheard).collect();
     Ok(Config {
         crew: checked.crew()?,
         shell_timeout: checked.seconds("shell_timeout", 1..=600)?,

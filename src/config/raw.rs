@@ -106,7 +106,7 @@ impl Raw {
     }
 
     fn defaults(&mut self) {
-        for key in &KEYS {
+        for key in KEYS {
             let value = key.default.and_then(|text| serde_yaml::from_str(text).ok());
             self.put(key, value.unwrap_or(Value::Null), Place::Default);
         }
@@ -139,7 +139,7 @@ impl Raw {
 
     fn variables(&mut self, place: &dyn Fn(&str) -> Place, env: &dyn Fn(&str) -> Option<String>) {
         self.layers += 1;
-        for key in &KEYS {
+        for key in KEYS {
             let name = keys::variable(key);
             if let Some(value) = env(&name).filter(|value| !value.trim().is_empty()) {
                 self.put(key, Value::String(value), place(&name));

@@ -152,6 +152,15 @@ fn every_setting_reaches_its_place() {
 }
 
 #[test]
+fn an_effort_that_the_model_does_not_know_is_told() {
+    let scene = Scene::new().trusted().file("ws/config.md", &front("model: llamacpp/m\neffort: off\ntemperature: 0.7"));
+    let expected = "effort off in ws/config.md line 3 not used: nothing is known of how to ask llamacpp/m for it";
+    assert_eq!(scene.warnings(), [expected]);
+    let scene = Scene::new().trusted().file("ws/config.md", &front("model: pilot/pilot\neffort: high"));
+    assert_eq!(scene.warnings(), [""; 0]);
+}
+
+#[test]
 fn the_provider_and_the_model_of_one_layer_belong_together() {
     let table = [
         ("", "provider: anthropic\nmodel: claude-x", "anthropic/claude-x"),
@@ -202,6 +211,12 @@ fn values_out_of_their_range_are_refused_with_place_and_remedy() {
         ("shell_timeout: 601", "shell_timeout is 601 in ws/config.md line 2; it must be a whole number from 1 to 600"),
         ("max_turns: 0", "max_turns is 0 in ws/config.md line 2; it must be a whole number from 1 to 1000000"),
         ("parallel_tools: maybe", "parallel_tools is maybe in ws/config.md line 2; it must be true or false"),
+        ("temperature: hot", "temperature is hot in ws/config.md line 2; it must be a number from 0 to 2"),
+        ("temperature: 2.1", "temperature is 2.1 in ws/config.md line 2; it must be a number from 0 to 2"),
+        (
+            "effort: hard",
+            "effort is hard in ws/config.md line 2; it must be one of off, minimal, low, medium, high, max",
+        ),
         ("durability: never", "durability is never in ws/config.md line 2; it must be one of always, turn, off"),
         ("profile: root", "profile is root in ws/config.md line 2; it must be one of free, workspace, curated"),
         ("tools: 3", "tools is 3 in ws/config.md line 2; it must be a list of names, like [shell, read_file]"),
