@@ -1,7 +1,7 @@
 //! What goes wrong on the model's side, and how a run ends then.
 
 use proptest::prelude::*;
-use tillerman::agent::RunError;
+use tillerman::agent::{Outcome, RunError};
 use tillerman::model::{Fault, Stop};
 
 use super::stage::{End, Scenario, Stub, answered, millis};
