@@ -85,7 +85,7 @@ pub enum AgentEvent {
     },
     /// A model call failed and is tried again after a wait. Text streamed since the turn began is void.
     Retrying {
-        /// The attempt that comes next; the first retry is 2.
+        /// The attempt that comes next: 2 for the first retry, 1 when the call waits with others before it is sent.
         attempt: u32,
         /// How long until then.
         wait: Duration,

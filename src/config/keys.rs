@@ -32,6 +32,7 @@ pub(super) const KEYS: &[Key] = &[
     key("parallel_tools", Some("true"), true),
     key("tools", None, true),
     key("shell_timeout", Some("120"), false),
+    key("retry_patience", Some("120"), false),
     key("profile", Some("workspace"), false),
     key("durability", Some("turn"), false),
 ];

@@ -182,7 +182,8 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
 
     let checked = Checked::of(&raw);
     let settings = checked.settings()?;
-    let (models, choice, unused_url) = checked.models(models.with_settings(settings))?;
+    let patience = checked.seconds("retry_patience", 0..=86_400)?;
+    let (models, choice, unused_url) = checked.models(models.with_settings(settings).with_patience(patience))?;
     let unheard = checked.unheard(&models, &choice.id, settings);
     let main = checked.limits("max_turns", &models, &choice.id)?;
     let worker = checked.limits("worker_max_turns", &models, &choice.id)?;

@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::door::{Door, Key, read_url};
+use super::governor::Governors;
 use super::http::{Http, Timeouts};
 use super::pilot::Pilot;
 use super::provider::{Effort, KnownModel, Provider, built_in};
+use super::retry::PATIENCE;
 use super::scripted::Scripted;
 use super::{Model, ModelId};
 
@@ -27,6 +30,7 @@ pub struct Models {
     own: Arc<HashMap<ModelId, Arc<dyn Model>>>,
     made: Arc<Mutex<HashMap<ModelId, Arc<dyn Model>>>>,
     http: Arc<Http>,
+    governors: Arc<Governors>,
     settings: Settings,
 }
 
@@ -115,6 +119,7 @@ impl Models {
             own: Arc::default(),
             made: Arc::default(),
             http: Arc::default(),
+            governors: Arc::new(Governors::new(PATIENCE)),
             settings: Settings::default(),
         })
     }
@@ -160,6 +165,14 @@ impl Models {
         self
     }
 
+    /// Waits up to so long when a provider asks for it; two minutes otherwise.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Models {
+        self.governors = Arc::new(Governors::new(patience));
+        self.made = Arc::default();
+        self
+    }
+
     /// Whether the catalogue knows how to ask a model for this much thinking.
     pub fn knows_effort(&self, id: &ModelId, effort: Effort) -> bool {
         self.door(&id.provider).is_ok_and(|door| door.provider.effort(&id.model, effort).is_some())
@@ -193,7 +206,7 @@ impl Models {
         let model = match id.provider.as_str() {
             "pilot" => Arc::new(Pilot::new()),
             "scripted" => self.scripted(&id.model)?,
-            provider => self.door(provider)?.open(id, &self.http, &self.settings)?,
+            provider => self.door(provider)?.open(id, &self.http, &self.governors, &self.settings)?,
         };
         made.insert(id.clone(), model.clone());
         Ok(model)

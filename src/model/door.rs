@@ -11,6 +11,7 @@ use super::anthropic::Anthropic;
 use super::catalog::{NoModel, Settings};
 use super::chat::Chat;
 use super::encoded::Encoded;
+use super::governor::Governors;
 use super::http::{Endpoint, Http};
 use super::line::{Breaks, Figures, Line, Spoken};
 use super::provider::{Provider, Wire};
@@ -51,13 +52,20 @@ impl Door {
     }
 
     /// Makes a model; nothing is sent yet.
-    pub(super) fn open(&self, id: &ModelId, http: &Arc<Http>, settings: &Settings) -> Result<Arc<dyn Model>, NoModel> {
+    pub(super) fn open(
+        &self,
+        id: &ModelId,
+        http: &Arc<Http>,
+        governors: &Governors,
+        settings: &Settings,
+    ) -> Result<Arc<dyn Model>, NoModel> {
         let line = self.line(id, http, settings)?;
+        let governor = governors.of(&line.endpoint.url, line.endpoint.key_variable.as_deref());
         let model: Arc<dyn Model> = match self.provider.wire {
             Wire::Anthropic => Arc::new(Spoken(Anthropic { line })),
             Wire::Chat => Arc::new(Spoken(Chat { line })),
         };
-        Ok(Arc::new(Retry::new(model)))
+        Ok(Arc::new(Retry::new(model).with_governor(governor)))
     }
 
     fn line(&self, id: &ModelId, http: &Arc<Http>, settings: &Settings) -> Result<Line, NoModel> {

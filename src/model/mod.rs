@@ -8,6 +8,7 @@ mod door;
 mod draft;
 pub mod encoded;
 mod fault;
+pub mod governor;
 pub mod http;
 mod line;
 pub mod pilot;
@@ -83,9 +84,9 @@ pub enum Delta {
         /// The tool's name.
         name: String,
     },
-    /// The attempt failed; what was streamed is void, and after the wait it begins anew.
+    /// The attempt failed or may not begin yet; what was streamed is void, and after the wait it begins anew.
     Retrying {
-        /// The attempt that comes next; the first retry is 2.
+        /// The attempt that comes next: 2 for the first retry, 1 when the call waits with others before it is sent.
         attempt: u32,
         /// How long until then.
         wait: Duration,

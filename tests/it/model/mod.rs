@@ -3,6 +3,7 @@
 mod catalog;
 mod encoded;
 mod faults;
+mod governor;
 mod line;
 mod replies;
 mod requests;
