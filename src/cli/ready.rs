@@ -9,6 +9,7 @@ use tokio::sync::broadcast::Receiver;
 use super::log;
 use crate::args::Common;
 use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
+use crate::model::catalog::NoModel;
 use crate::prompt::{self, Sources};
 use crate::role::Roles;
 use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError};
@@ -175,6 +176,7 @@ impl From<WorkspaceError> for NotReady {
 impl From<ConfigError> for NotReady {
     fn from(error: ConfigError) -> NotReady {
         let exit = match &error {
+            ConfigError::Models(NoModel::Entry { .. }) => Exit::Usage,
             ConfigError::Model { .. } | ConfigError::Models(_) => Exit::NoProvider,
             _ => Exit::Usage,
         };

@@ -162,7 +162,7 @@ pub enum ConfigError {
         /// Where the address is written.
         from: Place,
     },
-    /// The built-in providers cannot be read.
+    /// The lists of providers cannot be read.
     #[error(transparent)]
     Models(NoModel),
 }
@@ -178,7 +178,8 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     let trusted = flags.trust || is_trusted(&workspace)?;
     let dotenv = DotEnv::read(workspace.root(), trusted)?;
     let raw = Raw::read(&workspace, trusted, flags, &dotenv, env)?;
-    let models = Models::from_env(&|name| env(name).or_else(|| dotenv.get(name))).map_err(ConfigError::Models)?;
+    let models = Models::from_home(workspace.home(), &|name| env(name).or_else(|| dotenv.get(name)));
+    let models = models.map_err(ConfigError::Models)?;
 
     let checked = Checked::of(&raw);
     let settings = checked.settings()?;

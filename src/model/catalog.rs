@@ -3,25 +3,28 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::door::{Door, Key, read_url};
+use super::door::{Door, Key, UNKNOWN_WINDOW, read_url};
+use super::entry;
 use super::governor::Governors;
 use super::http::{Http, Timeouts};
 use super::pilot::Pilot;
-use super::provider::{Effort, KnownModel, Provider, built_in};
+use super::provider::{Effort, Provider};
 use super::retry::PATIENCE;
 use super::scripted::Scripted;
 use super::{Model, ModelId};
 
-/// Context window, in tokens, of a model that nobody knows.
-const UNKNOWN_WINDOW: u64 = 128_000;
 /// For the pilot, which reads any conversation whole: shortening one would only take away what it knows.
 const NO_WINDOW: u64 = 100_000_000;
-/// Most output tokens of a model that nobody knows.
-const UNKNOWN_MAX_OUT: u64 = 8_192;
+/// The providers that are built in.
+const BUILT_IN: &str = include_str!("../../defaults/models.yaml");
+/// Where a person adds to them, below the home.
+const OWN: &str = "models.yaml";
 
 /// All models within reach. Cheap to clone; clones share connections and what was encoded.
 #[derive(Clone)]
@@ -98,6 +101,16 @@ pub enum NoModel {
         /// What is wrong.
         why: String,
     },
+    /// An entry in a person's own list of models that makes no sense.
+    #[error("{} is wrong at line {line}: {what}", path.display())]
+    Entry {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, with the field or the entry.
+        what: String,
+    },
     /// A fixture that cannot be played.
     #[error("{0}")]
     Script(String),
@@ -107,21 +120,41 @@ pub enum NoModel {
 }
 
 impl Models {
-    /// The built-in providers with keys and addresses from an environment: `<KEY VARIABLE>`, `<PROVIDER>_BASE_URL`.
+    /// The built-in providers with keys, addresses and models from an environment: `<KEY VARIABLE>`,
+    /// `<PREFIX>_BASE_URL`, `<PREFIX>_MODEL`.
     ///
     /// # Errors
     /// [`NoModel::Broken`] when the built-in list cannot be read. Faults of a single provider are told by [`Models::get`].
     pub fn from_env(env: &dyn Fn(&str) -> Option<String>) -> Result<Models, NoModel> {
-        let providers = built_in().map_err(|e| NoModel::Broken(format!("built-in defaults/models.yaml: {e}")))?;
+        Ok(Models::new(built_in()?, env))
+    }
+
+    /// The same, with the entries of `models.yaml` in a home laid over them, if there is such a file.
+    ///
+    /// # Errors
+    /// [`NoModel::Entry`] for a file that cannot be read or an entry that makes no sense, and [`NoModel::Broken`].
+    pub fn from_home(home: &Path, env: &dyn Fn(&str) -> Option<String>) -> Result<Models, NoModel> {
+        let mut providers = built_in()?;
+        let path = home.join(OWN);
+        let wrong = |line, what| NoModel::Entry { path: path.clone(), line, what };
+        match fs::read_to_string(&path) {
+            Ok(text) => entry::add(&mut providers, &text).map_err(|found| wrong(found.line, found.what))?,
+            Err(cause) if cause.kind() == ErrorKind::NotFound => {}
+            Err(cause) => return Err(wrong(1, cause.to_string())),
+        }
+        Ok(Models::new(providers, env))
+    }
+
+    fn new(providers: Vec<Provider>, env: &dyn Fn(&str) -> Option<String>) -> Models {
         let doors = providers.into_iter().map(|provider| Door::new(provider, env)).collect();
-        Ok(Models {
+        Models {
             doors: Arc::new(doors),
             own: Arc::default(),
             made: Arc::default(),
             http: Arc::default(),
             governors: Arc::new(Governors::new(PATIENCE)),
             settings: Settings::default(),
-        })
+        }
     }
 
     /// Adds a model under its own id; it goes before a provider's.
@@ -225,10 +258,10 @@ impl Models {
             return Ok(Choice { id: self.read(text)?, why: "named in the configuration".to_owned() });
         }
         for door in self.doors.iter() {
-            let Some(model) = &door.provider.default else { continue };
+            let Some((model, also)) = door.default() else { continue };
             if let Key::Ready { variable, .. } | Key::Unfit { variable } = &door.key {
-                let id = ModelId { provider: door.provider.id.clone(), model: model.clone() };
-                return Ok(Choice { id, why: format!("{variable} is set") });
+                let id = ModelId { provider: door.provider.id.clone(), model: model.to_owned() };
+                return Ok(Choice { id, why: format!("{variable} is set{also}") });
             }
         }
         let id = ModelId { provider: "pilot".to_owned(), model: "pilot".to_owned() };
@@ -250,8 +283,8 @@ impl Models {
         }
         if let Ok(door) = self.door(text) {
             let provider = text.to_owned();
-            return match &door.provider.default {
-                Some(model) => Ok(ModelId { provider, model: model.clone() }),
+            return match door.default() {
+                Some((model, _)) => Ok(ModelId { provider, model: model.to_owned() }),
                 None => Err(NoModel::NoDefault { provider }),
             };
         }
@@ -267,14 +300,7 @@ impl Models {
         if id.provider == "pilot" {
             return NO_WINDOW;
         }
-        let listed = self.listed(id).map(|model| model.window);
-        listed.or_else(|| Some(self.door(&id.provider).ok()?.provider.window)).unwrap_or(UNKNOWN_WINDOW)
-    }
-
-    /// Most tokens a model writes in one reply; a careful guess for one that is not listed.
-    pub fn max_out(&self, id: &ModelId) -> u64 {
-        let listed = self.listed(id).map(|model| model.max_out);
-        listed.or_else(|| Some(self.door(&id.provider).ok()?.provider.max_out)).unwrap_or(UNKNOWN_MAX_OUT)
+        self.door(&id.provider).map_or(UNKNOWN_WINDOW, |door| door.window(&id.model))
     }
 
     fn scripted(&self, path: &str) -> Result<Arc<dyn Model>, NoModel> {
@@ -284,10 +310,6 @@ impl Models {
         }
     }
 
-    fn listed(&self, id: &ModelId) -> Option<&KnownModel> {
-        self.door(&id.provider).ok()?.provider.model(&id.model)
-    }
-
     fn door(&self, provider: &str) -> Result<&Door, NoModel> {
         self.doors.iter().find(|door| door.provider.id == provider).ok_or_else(|| self.unknown(provider))
     }
@@ -295,13 +317,19 @@ impl Models {
     fn unknown(&self, provider: &str) -> NoModel {
         let mut known: Vec<&str> = self.providers().map(|p| p.id.as_str()).collect();
         known.extend(["pilot", "scripted"]);
-        let nearest = known.iter().map(|name| (strsim::levenshtein(provider, name), name)).min();
-        let nearest = match nearest {
-            Some((off, name)) if off <= 2 => format!(" (did you mean {name}?)"),
-            Some(_) | None => String::new(),
-        };
+        let nearest = entry::nearest(provider, known.iter().copied());
+        let nearest = nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"));
         NoModel::UnknownProvider { provider: provider.to_owned(), nearest, known: known.join(", ") }
     }
+}
+
+fn built_in() -> Result<Vec<Provider>, NoModel> {
+    let mut providers = Vec::new();
+    let broken = |wrong: entry::Wrong| {
+        NoModel::Broken(format!("built-in defaults/models.yaml, line {}: {}", wrong.line, wrong.what))
+    };
+    entry::add(&mut providers, BUILT_IN).map_err(broken)?;
+    Ok(providers)
 }
 
 impl fmt::Debug for Models {

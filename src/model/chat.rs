@@ -39,8 +39,11 @@ impl Format for Chat {
             if streamed && line.quirks.usage {
                 field(&mut out, "stream_options", &json!({"include_usage": true}));
             }
-            if line.quirks.cache == Cache::Key && !request.cache_key.is_empty() {
-                field(&mut out, "prompt_cache_key", request.cache_key);
+            match line.quirks.cache {
+                Cache::None => {}
+                Cache::Top => field(&mut out, "cache_control", &json!({"type": "ephemeral"})),
+                Cache::Key if request.cache_key.is_empty() => {}
+                Cache::Key => field(&mut out, "prompt_cache_key", request.cache_key),
             }
             line.add_body(&mut out);
             if !transcript.tools.is_empty() {

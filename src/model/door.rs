@@ -18,12 +18,17 @@ use super::provider::{Provider, Wire};
 use super::retry::Retry;
 use super::{Model, ModelId};
 
+/// Context window, in tokens, of a model that nobody knows.
+pub(super) const UNKNOWN_WINDOW: u64 = 128_000;
+
 /// A provider within reach, or with the reason why it is not.
 #[derive(Debug, Clone)]
 pub(super) struct Door {
     pub(super) provider: Provider,
     pub(super) base_url: Result<Url, NoModel>,
     pub(super) key: Key,
+    /// A variable that chooses the model, and what it says.
+    pub(super) model: Option<(String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,12 +40,13 @@ pub(super) enum Key {
 
 impl Door {
     pub(super) fn new(provider: Provider, env: &dyn Fn(&str) -> Option<String>) -> Door {
-        let url = env(&provider.base_url_variable()).filter(|url| !url.trim().is_empty());
+        let said = |variable: &str| env(variable).filter(|text| !text.trim().is_empty());
+        let url = said(&provider.base_url_variable());
         let base_url = read_url(&provider, url.as_deref().unwrap_or(&provider.base_url));
-        let found = provider
-            .keys
-            .iter()
-            .find_map(|variable| env(variable).filter(|key| !key.is_empty()).map(|key| (variable.clone(), key)));
+        // What a shell or an editor leaves around a key is not part of it.
+        let trimmed = |key: String| key.trim().to_owned();
+        let found =
+            provider.keys.iter().find_map(|variable| said(variable).map(|key| (variable.clone(), trimmed(key))));
         let key = match found {
             None => Key::Missing,
             Some((variable, key)) if key.chars().all(|c| c.is_ascii_graphic()) => {
@@ -48,7 +54,24 @@ impl Door {
             }
             Some((variable, _)) => Key::Unfit { variable },
         };
-        Door { provider, base_url, key }
+        let model = provider.model_variable();
+        let model = said(&model).map(|id| (model, id.trim().to_owned()));
+        Door { provider, base_url, key, model }
+    }
+
+    /// The model when only the provider is named, with the end of a sentence that says why this one.
+    pub(super) fn default(&self) -> Option<(&str, String)> {
+        match &self.model {
+            Some((variable, id)) => Some((id, format!(", {variable} too"))),
+            None => self.provider.prefer.first().map(|id| (id.as_str(), String::new())),
+        }
+    }
+
+    /// Context window of one of its models in tokens; a careful guess for one that nobody knows.
+    pub(super) fn window(&self, model: &str) -> u64 {
+        let known = self.provider.model(model).and_then(|known| known.window);
+        let asked = self.provider.num_ctx;
+        known.map_or(asked.unwrap_or(UNKNOWN_WINDOW), |known| asked.map_or(known, |asked| asked.min(known)))
     }
 
     /// Makes a model; nothing is sent yet.
@@ -75,14 +98,14 @@ impl Door {
         if let Some(fields) = settings.effort.and_then(|effort| self.provider.effort(&id.model, effort)) {
             merge(&mut body, fields);
         }
-        let takes_temperature = known.is_none_or(|known| known.temperature);
+        let takes_temperature = known.and_then(|known| known.temperature).unwrap_or(true);
         Ok(Line {
             id: id.clone(),
             endpoint,
             quirks: self.provider.quirks.clone(),
             figures: Figures {
-                window: known.map_or(self.provider.window, |known| known.window),
-                max_out: known.map(|known| known.max_out),
+                window: self.window(&id.model),
+                max_out: known.and_then(|known| known.max_out),
                 price: known.and_then(|known| known.price.clone()),
                 images: known.and_then(|known| known.images).unwrap_or(true),
             },

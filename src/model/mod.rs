@@ -7,6 +7,7 @@ mod chat;
 mod door;
 mod draft;
 pub mod encoded;
+mod entry;
 mod fault;
 pub mod governor;
 pub mod http;

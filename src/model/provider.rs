@@ -1,16 +1,16 @@
-//! What is known about a provider: its door, its keys, its models and its quirks, as written in defaults/models.yaml.
-//! No keys and no connections; those are the catalogue's.
+//! What is known about a provider: its door, its keys, its models and its quirks. How that is written in a file is in
+//! `entry`; keys and connections are the catalogue's.
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::message::{Usage, Usd};
 
 /// One provider of models.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
     /// The part of a model id before the slash.
     pub id: String,
@@ -20,33 +20,35 @@ pub struct Provider {
     pub wire: Wire,
     /// Where its door is, without a trailing slash.
     pub base_url: String,
+    /// The beginning of its variables; see [`Provider::base_url_variable`].
+    pub prefix: String,
     /// Environment variables that may hold the key, first set wins; empty when none is needed.
-    #[serde(default)]
     pub keys: Vec<String>,
-    /// The model when only the provider is named; `None` when it depends on the server.
-    #[serde(default)]
-    pub default: Option<String>,
-    /// Context window in tokens of models that are not listed.
-    pub window: u64,
-    /// Most output tokens of models that are not listed.
-    pub max_out: u64,
+    /// The models to take when only the provider is named, the wanted one first; empty when it depends on the server.
+    pub prefer: Vec<String>,
+    /// It runs on the user's own machine and is looked for there.
+    pub local: bool,
+    /// Tokens of context that are asked of the server with every request, where the model has as many.
+    pub num_ctx: Option<u64>,
+    /// How it tells which models it has.
+    pub list: Lists,
     /// Sent with every request.
-    #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// Where its door differs from the format.
-    #[serde(default)]
     pub quirks: Quirks,
     /// What says how hard to think: fields merged into the request, by effort. A model's own goes before it.
-    #[serde(default)]
     pub effort: Efforts,
+    /// Where the figures of its models come from.
+    pub source: Option<String>,
+    /// When they were read.
+    pub date: Option<Date>,
     /// Models with known figures.
-    #[serde(default)]
     pub models: Vec<KnownModel>,
 }
 
 /// A wire format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Wire {
     /// Anthropic Messages.
     Anthropic,
@@ -54,31 +56,60 @@ pub enum Wire {
     Chat,
 }
 
-/// A model with known figures.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// How a provider tells which models it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lists {
+    /// `GET …/models` answers `{"data": [{"id": …}]}`, as Anthropic, OpenAI and all that follow them do.
+    Models,
+    /// Gemini's own.
+    Gemini,
+    /// `GET /api/tags`, and `POST /api/show` for each.
+    Ollama,
+    /// `GET /api/v0/models`, with what is loaded.
+    Lmstudio,
+    /// `GET …/models`, and `GET /props` for the context of the one that is loaded.
+    Llamacpp,
+    /// Not at all.
+    None,
+}
+
+/// A model with known figures. What is not known is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownModel {
     /// The provider's own id.
     pub id: String,
     /// Context window in tokens.
-    pub window: u64,
+    #[serde(default)]
+    pub window: Option<u64>,
     /// Most output tokens.
-    pub max_out: u64,
+    #[serde(default)]
+    pub max_out: Option<u64>,
+    /// It sees pictures; where nobody knows, the provider has the last word.
+    #[serde(default)]
+    pub images: Option<bool>,
+    /// It calls tools by itself; one that does not is asked in words.
+    #[serde(default)]
+    pub tools: Option<bool>,
+    /// `false` when it refuses a temperature.
+    #[serde(default)]
+    pub temperature: Option<bool>,
     /// Fields merged into every request.
     #[serde(default)]
     pub body: Map<String, Value>,
     /// What says how hard to think, where it is not what the provider's other models want.
     #[serde(default)]
     pub effort: Option<Efforts>,
-    /// It takes a temperature.
-    #[serde(default = "yes")]
-    pub temperature: bool,
-    /// It sees pictures; unknown when absent, and then the provider has the last word.
-    #[serde(default)]
-    pub images: Option<bool>,
-    /// What it costs, where known.
+    /// What it costs.
     #[serde(default)]
     pub price: Option<Price>,
+    /// Where its figures come from, when not from where its provider's do.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// When they were read, when not with its provider's.
+    #[serde(default)]
+    pub date: Option<Date>,
 }
 
 /// The body fields for each effort that a model knows.
@@ -103,22 +134,44 @@ pub enum Effort {
 }
 
 /// US dollars per million tokens.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// Input that no cache served.
     pub input: f64,
     /// Output, reasoning included.
     pub output: f64,
-    /// Input that a cache served; `None` when not known.
-    #[serde(default)]
+    /// Input that a cache served; as other input when not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
-    /// Where the figures come from.
-    pub source: String,
+    /// Input that a cache keeps from now on; as other input when not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+    /// What a call with a longer input costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<Above>,
+}
+
+/// Prices of a call whose input, cached or not, is longer than so many tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Above {
+    /// Longer than this.
+    pub tokens: u64,
+    /// As in [`Price::input`].
+    pub input: f64,
+    /// As in [`Price::output`].
+    pub output: f64,
+    /// As in [`Price::cache_read`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// As in [`Price::cache_write`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
 }
 
 /// Where a door differs from its format.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quirks {
     /// Name of the field that bounds the output.
@@ -136,7 +189,7 @@ pub struct Quirks {
 }
 
 /// How reasoning goes back to the model that wrote it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reasoning {
     /// Not at all.
@@ -149,7 +202,7 @@ pub enum Reasoning {
 }
 
 /// How the prompt is marked for the provider's cache.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
     /// Not at all; the provider finds common beginnings by itself, or has no cache.
@@ -177,14 +230,18 @@ impl Default for Quirks {
 impl Price {
     /// What these tokens cost; `None` for a sum that no account holds.
     pub fn of(&self, usage: &Usage) -> Option<Usd> {
+        let long = self.above.as_ref().filter(|above| usage.context() > above.tokens);
+        let (input, output, read, write) = match long {
+            Some(above) => (above.input, above.output, above.cache_read, above.cache_write),
+            None => (self.input, self.output, self.cache_read, self.cache_write),
+        };
         #[allow(clippy::cast_precision_loss, reason = "a sum of money needs no more than 15 digits")]
         let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
-        let read = self.cache_read.unwrap_or(self.input);
         Usd::from_dollars(
-            dollars(usage.input, self.input)
-                + dollars(usage.cache_write, self.input)
-                + dollars(usage.cache_read, read)
-                + dollars(usage.output, self.output),
+            dollars(usage.input, input)
+                + dollars(usage.cache_write, write.unwrap_or(input))
+                + dollars(usage.cache_read, read.unwrap_or(input))
+                + dollars(usage.output, output),
         )
     }
 }
@@ -203,20 +260,11 @@ impl Provider {
 
     /// The variable that overrides [`Provider::base_url`], for example `OPENAI_BASE_URL`.
     pub fn base_url_variable(&self) -> String {
-        format!("{}_BASE_URL", self.id.to_uppercase())
+        format!("{}_BASE_URL", self.prefix)
     }
-}
 
-fn yes() -> bool {
-    true
-}
-
-/// Reads the providers that are built in, in order of preference.
-pub(super) fn built_in() -> Result<Vec<Provider>, serde_yaml::Error> {
-    #[derive(Deserialize)]
-    struct File {
-        providers: Vec<Provider>,
+    /// The variable that chooses its model when only the provider is named, for example `DEEPSEEK_MODEL`.
+    pub fn model_variable(&self) -> String {
+        format!("{}_MODEL", self.prefix)
     }
-    let file: File = serde_yaml::from_str(include_str!("../../defaults/models.yaml"))?;
-    Ok(file.providers)
 }

@@ -19,16 +19,18 @@ fn streamed(server: &Server) -> Vec<Value> {
 
 #[tokio::test]
 async fn settings_reach_the_request_in_the_words_of_the_provider() {
-    let server = Server::list([says().text("ok"), says().text("ok")]);
+    let server = Server::list([says().text("ok"), says().text("ok"), says().text("ok")]);
     let settings = Settings { temperature: Some(0.7), effort: Some(Effort::Low) };
     let models = models(&server, Timeouts::default()).with_settings(settings);
-    for id in ["anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5"] {
+    for id in ["anthropic/claude-sonnet-4-6", "anthropic/claude-haiku-4-5", "anthropic/claude-sonnet-5-5"] {
         Ask::new([Message::user("hi")]).send(&models.get(&id_of(id)).unwrap()).await.0.unwrap();
     }
     let asked = server.requests().iter().map(|request| request.body.clone()).collect::<Vec<_>>();
     let seen = |at: usize| [&asked[at]["temperature"], &asked[at]["output_config"], &asked[at]["thinking"]["type"]];
     assert_eq!(seen(0), [&json!(0.7), &json!({"effort": "low"}), &json!("adaptive")]);
     assert_eq!(seen(1), [&json!(0.7), &json!(null), &json!(null)]);
+    // One that refuses a temperature does not get it.
+    assert_eq!(seen(2), [&json!(null), &json!({"effort": "low"}), &json!("adaptive")]);
 }
 
 #[tokio::test]

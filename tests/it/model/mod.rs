@@ -2,6 +2,7 @@
 
 mod catalog;
 mod encoded;
+mod entries;
 mod faults;
 mod governor;
 mod line;

@@ -24,7 +24,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S3-19", "model::replies::a_reply_comes_whole_and_in_pieces"),
     tested("S3-20", "model::replies::a_reply_comes_whole_and_in_pieces"),
     later("S3-21", "the Gemini wire format"),
-    tested("S3-22", "model::catalog::every_provider_can_be_opened_and_has_sound_figures"),
+    tested("S3-22", "model::entries::a_new_provider_is_one_entry_and_answers"),
     tested("S3-23", "config::every_setting_reaches_its_place"),
     tested("S3-24", "model::catalog::the_first_hit_wins_and_says_why"),
     tested("S3-25", "runtime::story::a_dispatched_task_is_steered_finished_and_relayed"),

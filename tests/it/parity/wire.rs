@@ -79,6 +79,7 @@ async fn s4_01_s4_03_s4_04_openrouter_takes_one_key_and_models_of_any_vendor() {
     assert_eq!(request.body["model"], "anthropic/claude-sonnet-5.5");
     assert_eq!(request.headers["authorization"], "Bearer sk-test-0123456789abcdef");
     assert_eq!(request.headers["x-title"], "tillerman");
+    assert_eq!(request.headers["http-referer"], "http://localhost/tillerman");
     assert_eq!(request.path, "/api/v1/chat/completions", "an address without a path keeps the one of the provider");
 }
 
