@@ -8,6 +8,7 @@ mod door;
 mod draft;
 pub mod encoded;
 mod entry;
+pub mod fallback;
 mod fault;
 pub mod governor;
 pub mod http;

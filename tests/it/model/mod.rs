@@ -3,6 +3,7 @@
 mod catalog;
 mod encoded;
 mod entries;
+mod fallback;
 mod faults;
 mod governor;
 mod line;
