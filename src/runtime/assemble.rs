@@ -92,7 +92,7 @@ fn worker_model(site: &Site, brief: &Brief, role: Option<&Role>) -> Result<Arc<d
 }
 
 fn model(site: &Site, id: &ModelId) -> Result<Arc<dyn Model>, String> {
-    site.config.models.get(id).map_err(text)
+    site.model(id).map_err(text)
 }
 
 /// Who sums up for a model, if it is another one. One that cannot be had was warned of at the start.

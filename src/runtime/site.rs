@@ -12,6 +12,9 @@ use super::busy::Busy;
 use super::feed::Feed;
 use super::records::Records;
 use crate::config::{self, Config};
+use crate::model::catalog::NoModel;
+use crate::model::fallback::Fallbacks;
+use crate::model::{Model, ModelId};
 use crate::session::{Durability, SessionId};
 use crate::task::TaskReport;
 use crate::tool::Tool;
@@ -30,6 +33,7 @@ pub(super) struct Site {
     pub(super) feed: Feed,
     pub(super) busy: Busy,
     pub(super) records: Records,
+    fallbacks: Fallbacks,
     closing: AtomicBool,
     runs: AtomicU64,
     disk: Arc<Semaphore>,
@@ -41,12 +45,16 @@ pub(super) struct Site {
 impl Site {
     pub(super) fn new(config: Config, extra_tools: Vec<Arc<dyn Tool>>) -> Site {
         let records = Records::of(&config.workspace);
+        // Those that cannot be had were warned of at the start.
+        let stand_ins = config.cast.fallback.iter().filter_map(|named| config.models.get(&named.id).ok());
+        let fallbacks = Fallbacks::new(stand_ins.collect());
         Site {
             config,
             extra_tools,
             feed: Feed::new(),
             busy: Busy::new(),
             records,
+            fallbacks,
             closing: AtomicBool::new(false),
             runs: AtomicU64::new(0),
             disk: Arc::new(Semaphore::new(DISK_THREADS)),
@@ -54,6 +62,11 @@ impl Site {
             told: Mutex::default(),
             ground: OnceLock::new(),
         }
+    }
+
+    /// The model, with those behind it that stand in while it is down.
+    pub(super) fn model(&self, id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
+        Ok(self.fallbacks.behind(self.config.models.get(id)?))
     }
 
     pub(super) fn next_run(&self) -> RunId {

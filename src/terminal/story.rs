@@ -60,6 +60,9 @@ pub fn running(look: Look, asked: &ToolCall, so_far: Duration, width: usize) -> 
 
 /// `⟳ attempt 2 in 1.5s · anthropic: overloaded`.
 pub fn retry(look: Look, attempt: u32, wait: Duration, why: &str) -> String {
+    if wait.is_zero() {
+        return format!("{} {}", look.warn("⟳"), one_line(why));
+    }
     format!("{} attempt {attempt} in {} · {}", look.warn("⟳"), span(wait), one_line(why))
 }
 

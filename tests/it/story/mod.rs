@@ -2,6 +2,7 @@
 //! left on the disk.
 
 mod control;
+mod fallback;
 mod files;
 mod provider;
 mod signals;

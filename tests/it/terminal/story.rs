@@ -73,4 +73,6 @@ fn figures_are_written_as_people_say_them() {
     }
     let line = retry(PLAIN, 2, Duration::from_millis(1500), "anthropic: overloaded\n");
     assert_eq!(line, "⟳ attempt 2 in 1.5s · anthropic: overloaded");
+    let line = retry(PLAIN, 2, Duration::ZERO, "anthropic: down; asking openai/x");
+    assert_eq!(line, "⟳ anthropic: down; asking openai/x", "nothing is waited for");
 }
