@@ -18,6 +18,7 @@ pub mod provider;
 pub mod retry;
 pub mod scripted;
 pub mod sse;
+pub mod tokens;
 
 use std::fmt;
 use std::sync::Arc;

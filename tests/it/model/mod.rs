@@ -12,4 +12,5 @@ mod requests;
 mod retry;
 mod sse;
 mod talk;
+mod tokens;
 mod waits;
