@@ -26,8 +26,8 @@ use self::log::{Line, Log};
 pub use self::record::{Carried, Compaction, End, Kind, Record};
 use self::scan::Scanned;
 pub use self::store::{Store, Summary};
-pub use self::tree::Origin;
 use self::tree::{Context, Tree};
+pub use self::tree::{Origin, Reported};
 use crate::message::{CallId, Message, NoteId, Usage};
 
 /// When written entries are forced to the disk. Entries survive the end of the process with any of them; this is about
@@ -137,6 +137,11 @@ impl Session {
     /// The compaction that the context begins with.
     pub fn compaction(&self) -> Option<&Compaction> {
         self.context.compaction()
+    }
+
+    /// What the model reported with the last reply, unless the context was shortened since.
+    pub fn reported(&self) -> Option<&Reported> {
+        self.context.reported()
     }
 
     /// Calls of the last reply that have no result yet, in order.

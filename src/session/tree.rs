@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::EntryId;
 use super::log::Span;
 use super::record::{Compaction, Kind, Record};
-use crate::message::{CallId, Message};
+use crate::message::{CallId, Message, Usage};
 
 /// All entries, in the order in which they were written.
 #[derive(Default)]
@@ -77,6 +77,18 @@ pub(super) struct Context {
     /// Calls of the last reply that have no result yet, in order.
     open: Vec<CallId>,
     carried: Option<Arc<Compaction>>,
+    reported: Option<Reported>,
+}
+
+/// What a model reported with its reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    /// Who, `provider/model`.
+    pub model: String,
+    /// Of the messages up to and with the reply; they are the first so many of the context.
+    pub usage: Usage,
+    /// How many.
+    pub messages: usize,
 }
 
 /// Where a message of a context comes from.
@@ -106,15 +118,21 @@ impl Context {
         self.carried.as_deref()
     }
 
+    /// What the model reported with the last reply, unless the context was shortened since.
+    pub(super) fn reported(&self) -> Option<&Reported> {
+        self.reported.as_ref()
+    }
+
     /// Takes one more entry of the way to the leaf; entries that say nothing to the model change nothing.
     pub(super) fn push(&mut self, id: &EntryId, record: &Record) {
         let kind = record.kind();
         match record {
             Record::User { message } | Record::Reminder { message } => self.add(id, kind, Arc::clone(message)),
             Record::Note { note } => self.add(id, kind, Arc::new(Message::user(note.text.clone()))),
-            Record::Assistant { message, .. } => {
+            Record::Assistant { message, usage, model, .. } => {
                 self.open = message.calls().map(|call| call.id.clone()).collect();
                 self.add(id, kind, Arc::clone(message));
+                self.reported = Some(Reported { model: model.clone(), usage: *usage, messages: self.messages.len() });
             }
             Record::ToolResult { message } => self.answer(id, message),
             Record::Compaction(compaction) => self.shorten(id, compaction),
@@ -162,5 +180,6 @@ impl Context {
         let origin = Origin { entry: id.clone(), kind: Kind::Compaction };
         self.origins.splice(..from, std::iter::repeat_n(origin, compaction.head.len()));
         self.carried = Some(Arc::new(compaction.clone()));
+        self.reported = None;
     }
 }
