@@ -11,6 +11,7 @@ use tillerman::agent::{self, Agent, Limits, Outcome, inbox};
 use tillerman::event::Events;
 use tillerman::message::NoteId;
 use tillerman::model::scripted::{Scripted, Step};
+use tillerman::model::tokens::Counter;
 use tillerman::session::{Record, Session};
 use tillerman::tool::{FnTool, Tool, ToolError, Toolbox};
 
@@ -42,6 +43,7 @@ async fn main() -> anyhow::Result<()> {
     let agent = Agent {
         model: Arc::new(Scripted::replies(replies)),
         summariser: None,
+        counter: Counter::default(),
         tools: Toolbox::new(vec![Arc::new(kilometres())])?,
         system: "You are a navigator.".into(),
         limits: Limits::default(),

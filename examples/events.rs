@@ -10,6 +10,7 @@ use tillerman::agent::{self, Agent, Limits};
 use tillerman::event::{AgentEvent, Events, Observer};
 use tillerman::message::NoteId;
 use tillerman::model::scripted::{Scripted, Step};
+use tillerman::model::tokens::Counter;
 use tillerman::session::{Record, Session};
 use tillerman::tool::{FnTool, ToolError, Toolbox};
 
@@ -43,6 +44,7 @@ async fn main() -> anyhow::Result<()> {
     let agent = Agent {
         model: Arc::new(Scripted::replies([Step::calls("bell", json!({})), Step::says("never said")])),
         summariser: None,
+        counter: Counter::default(),
         tools: Toolbox::new(vec![Arc::new(bell)])?,
         system: String::new(),
         limits: Limits::default(),

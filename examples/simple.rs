@@ -8,6 +8,7 @@ use tillerman::agent::{self, Agent, Limits, Outcome, inbox};
 use tillerman::event::Events;
 use tillerman::message::NoteId;
 use tillerman::model::scripted::{Scripted, Step};
+use tillerman::model::tokens::Counter;
 use tillerman::session::{Record, Session};
 use tillerman::tool::Toolbox;
 
@@ -16,6 +17,7 @@ async fn main() -> anyhow::Result<()> {
     let agent = Agent {
         model: Arc::new(Scripted::replies([Step::says("It turns the rudder, and with it the boat.")])),
         summariser: None,
+        counter: Counter::default(),
         tools: Toolbox::empty(),
         system: "You answer in one sentence.".into(),
         limits: Limits::default(),

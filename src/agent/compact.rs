@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::fit::cut_middle;
-use super::gauge::tokens;
 use super::run::{Halt, Run};
 use super::summary;
 use super::think::tell;
@@ -25,7 +24,10 @@ const NO_SUMMARY: &str = "(Older messages were left out to make room; there is n
 
 /// Shortens the conversation when it fills more of the window than the limits allow.
 pub(super) async fn make_room(run: &mut Run<'_>) -> Result<(), Halt> {
-    let needed = run.gauge.measure(run.session.context());
+    let mut needed = run.gauge.measure(run.session.context());
+    if run.gauge.doubts(run.session.context(), trigger(run)) {
+        needed = run.gauge.count(run.agent, run.session.context()).await;
+    }
     if needed <= trigger(run) {
         return Ok(());
     }
@@ -76,14 +78,14 @@ struct Cut {
 
 /// Answers whether the conversation got shorter. The window is that of the model that thinks.
 async fn shorten(run: &mut Run<'_>, keep: u64, needed: u64, window: u64) -> Result<bool, Halt> {
-    let before = tokens(run.session.context());
+    let before = run.gauge.tokens(run.session.context());
     let mut cut = cut(run, keep);
-    let worth = !cut.old.is_empty() && tokens(&cut.old) > SUMMARY / 8;
+    let worth = !cut.old.is_empty() && run.gauge.tokens(&cut.old) > SUMMARY / 8;
     let summed = if worth { summarise(run, &cut.old, window).await? } else { None };
     let (usage, cost) = summed.as_ref().map_or((Usage::default(), Some(Usd(0))), |sum| (sum.usage, sum.cost));
     let text = summed.as_ref().map_or(NO_SUMMARY, |sum| sum.text.as_str());
     let head = Arc::new(summary::head(text, &cut.carried));
-    let with_summary = tokens(std::slice::from_ref(&head)) + tokens(&cut.kept);
+    let with_summary = run.gauge.tokens(std::slice::from_ref(&head)) + run.gauge.tokens(&cut.kept);
     let enough = summed.is_some() && with_summary < before / 10 * 9 && fits(run, with_summary);
     let (head, kept_from) = if enough {
         (vec![head], cut.kept_from)
@@ -94,8 +96,8 @@ async fn shorten(run: &mut Run<'_>, keep: u64, needed: u64, window: u64) -> Resu
         summary::carry(&mut cut.carried, &cut.kept, &cut.origins, &run.agent.tools);
         (begin.into_iter().chain(cut.kept.iter().map(trimmed)).collect(), None)
     };
-    let kept = if kept_from.is_some() { tokens(&cut.kept) } else { 0 };
-    let after = tokens(&head) + kept;
+    let kept = if kept_from.is_some() { run.gauge.tokens(&cut.kept) } else { 0 };
+    let after = run.gauge.tokens(&head) + kept;
     if after >= before {
         return Ok(false);
     }
@@ -121,7 +123,7 @@ fn cut(run: &Run<'_>, keep: u64) -> Cut {
     let mut at = None;
     let mut sum = 0;
     for (index, origin) in origins.iter().enumerate().rev() {
-        sum += tokens(messages.get(index..=index).unwrap_or_default());
+        sum += run.gauge.tokens(messages.get(index..=index).unwrap_or_default());
         if at.is_some() && sum > keep || origin.kind == Kind::Compaction {
             break;
         }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 pub use self::inbox::{Inbox, Tiller, Unheard};
 pub use self::run::run;
+use crate::model::tokens::Counter;
 use crate::model::{Model, ModelError};
 use crate::session::SessionError;
 use crate::tool::Toolbox;
@@ -25,6 +26,8 @@ pub struct Agent {
     pub model: Arc<dyn Model>,
     /// Who sums up what is left out of the conversation; `None` leaves that to the model that thinks.
     pub summariser: Option<Summariser>,
+    /// What is known of how the model counts tokens. Agents that share it learn together.
+    pub counter: Counter,
     /// What it can do.
     pub tools: Toolbox,
     /// The system prompt.

@@ -67,6 +67,7 @@ impl Run<'_> {
         let Reply { message, usage, stop, model, cost } = reply;
         let message = Arc::new(message);
         let (text, calls): (String, Vec<ToolCall>) = (message.text(), message.calls().cloned().collect());
+        let usual = model == *self.agent.model.id() && !last;
         let model = model.to_string();
         let silent = text.trim().is_empty() && calls.is_empty();
         self.session.append(if silent {
@@ -74,7 +75,7 @@ impl Run<'_> {
         } else {
             Record::Assistant { message: Arc::clone(&message), usage, model: model.clone(), cost }
         })?;
-        self.gauge.replied(self.session.context(), usage);
+        self.gauge.replied(self.session.context(), usage, usual);
         let said = Arc::unwrap_or_clone(message);
         self.events.emit(&AgentEvent::Replied { message: said, usage, took, model: model.clone(), cost });
         if stop == Stop::Refusal {

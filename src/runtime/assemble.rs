@@ -29,6 +29,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     Ok(Agent {
         model: model(site, &config.choice.id)?,
         summariser: summariser(site, &config.choice.id),
+        counter: site.counters.of(&config.choice.id),
         tools: toolbox(site, tools, |_| true)?,
         system: prompt.text,
         limits: config.main.clone(),
@@ -58,6 +59,7 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let tools = own_tools(site, rights(site, task)?).into_iter().chain(skills.tool()).chain(control);
     Ok(Agent {
         summariser: summariser(site, model.id()),
+        counter: site.counters.of(model.id()),
         tools: toolbox(site, tools, |name| role.is_none_or(|role| role.allows(name)))?,
         system: prompt::worker(&sources).text,
         limits: limits(site, &task.brief, role, model.id()),

@@ -14,6 +14,7 @@ use super::records::Records;
 use crate::config::{self, Config};
 use crate::model::catalog::NoModel;
 use crate::model::fallback::Fallbacks;
+use crate::model::tokens::Counters;
 use crate::model::{Model, ModelId};
 use crate::session::{Durability, SessionId};
 use crate::task::TaskReport;
@@ -34,6 +35,7 @@ pub(super) struct Site {
     pub(super) busy: Busy,
     pub(super) records: Records,
     fallbacks: Fallbacks,
+    pub(super) counters: Counters,
     closing: AtomicBool,
     runs: AtomicU64,
     disk: Arc<Semaphore>,
@@ -55,6 +57,7 @@ impl Site {
             busy: Busy::new(),
             records,
             fallbacks,
+            counters: Counters::default(),
             closing: AtomicBool::new(false),
             runs: AtomicU64::new(0),
             disk: Arc::new(Semaphore::new(DISK_THREADS)),

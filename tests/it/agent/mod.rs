@@ -4,5 +4,6 @@ mod act;
 mod compact;
 mod control;
 mod faults;
+mod gauge;
 mod stage;
 mod turns;

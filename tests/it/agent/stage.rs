@@ -13,6 +13,7 @@ use tillerman::event::{AgentEvent, Ending, Events, Observer};
 use tillerman::message::{
     Block, CallId, Message, Note, NoteKind, RawArgs, Role, ToolCall, ToolSpec, Usage, check_answered,
 };
+use tillerman::model::tokens::Counter;
 use tillerman::model::{Delta, Fault, Model, ModelError, ModelId, Reply, Request, Stop};
 use tillerman::session::{Record, Session};
 use tillerman::tool::{Tool, ToolContext, ToolError, ToolOutput, Toolbox};
@@ -164,6 +165,7 @@ impl Scenario {
         let agent = Agent {
             model: Arc::clone(&model) as Arc<dyn Model>,
             summariser,
+            counter: Counter::default(),
             tools: Toolbox::new(tools).unwrap(),
             system: "be brief".to_owned(),
             limits,

@@ -10,6 +10,7 @@ use tillerman::event::{AgentEvent, Events, Observer};
 use tillerman::message::NoteId;
 use tillerman::model::Model;
 use tillerman::model::scripted::{Asked, Scripted, Step};
+use tillerman::model::tokens::Counter;
 use tillerman::session::{Record, Session};
 use tillerman::tool::{FnTool, Tool, ToolError, ToolOutput, Toolbox};
 
@@ -41,6 +42,7 @@ impl Scene {
         let agent = Agent {
             model: Arc::clone(&replies) as Arc<dyn Model>,
             summariser: None,
+            counter: Counter::default(),
             tools: Toolbox::new(tools).unwrap(),
             system: "be brief".into(),
             limits: Limits::default(),
