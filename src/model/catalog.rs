@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use secrecy::SecretString;
+
 use super::door::{Door, Key, UNKNOWN_WINDOW, read_url};
 use super::entry;
 use super::governor::Governors;
@@ -31,6 +33,8 @@ const OWN: &str = "models.yaml";
 pub struct Models {
     doors: Arc<Vec<Door>>,
     own: Arc<HashMap<ModelId, Arc<dyn Model>>>,
+    /// Answers for all others.
+    only: Option<Arc<dyn Model>>,
     made: Arc<Mutex<HashMap<ModelId, Arc<dyn Model>>>>,
     http: Arc<Http>,
     governors: Arc<Governors>,
@@ -150,6 +154,7 @@ impl Models {
         Models {
             doors: Arc::new(doors),
             own: Arc::default(),
+            only: None,
             made: Arc::default(),
             http: Arc::default(),
             governors: Arc::new(Governors::new(PATIENCE)),
@@ -164,6 +169,12 @@ impl Models {
         own.insert(model.id().clone(), model);
         self.own = Arc::new(own);
         self
+    }
+
+    /// Lets this model answer whatever model is asked for, so that nothing else is ever reached.
+    #[must_use]
+    pub fn only(self, model: Arc<dyn Model>) -> Models {
+        Models { only: Some(model), ..self }
     }
 
     /// Sends what is meant for a provider to another address. One without a path gets the path that the provider has
@@ -224,12 +235,21 @@ impl Models {
         }
     }
 
+    /// All keys, for whoever must not let one out.
+    pub(super) fn keys(&self) -> Vec<SecretString> {
+        let ready = |door: &Door| match &door.key {
+            Key::Ready { secret, .. } => Some(secret.clone()),
+            Key::Missing | Key::Unfit { .. } => None,
+        };
+        self.doors.iter().filter_map(ready).collect()
+    }
+
     /// Answers the model, connected to nothing yet. The same id gives the same instance.
     ///
     /// # Errors
     /// Every [`NoModel`] but [`NoModel::NotAModel`].
     pub fn get(&self, id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
-        if let Some(own) = self.own.get(id) {
+        if let Some(own) = self.only.as_ref().or_else(|| self.own.get(id)) {
             return Ok(own.clone());
         }
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -274,6 +294,9 @@ impl Models {
     /// [`NoModel::NotAModel`], [`NoModel::NoDefault`], [`NoModel::UnknownProvider`].
     pub fn read(&self, text: &str) -> Result<ModelId, NoModel> {
         let text = text.trim();
+        if let Some(only) = &self.only {
+            return Ok(only.id().clone());
+        }
         if text == "pilot" {
             return Ok(ModelId { provider: "pilot".to_owned(), model: "pilot".to_owned() });
         }

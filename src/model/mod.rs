@@ -15,6 +15,7 @@ pub mod http;
 mod line;
 pub mod pilot;
 pub mod provider;
+pub mod recording;
 pub mod retry;
 pub mod scripted;
 pub mod sse;

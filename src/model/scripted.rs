@@ -1,9 +1,12 @@
 //! A model that plays a script: replies in order, or a fixture file. Nothing here thinks, and nothing opens a socket.
 //! The file format is in `fixture`, its placeholders in `template`.
 
-mod fixture;
-mod format;
+pub(super) mod fixture;
+pub(super) mod format;
+mod play;
+pub mod recorded;
 mod step;
+mod tape;
 mod template;
 
 use std::collections::VecDeque;
@@ -19,6 +22,7 @@ use fixture::Fixtures;
 pub use fixture::ScriptError;
 pub use step::Step;
 pub(super) use step::pieces;
+pub use tape::Tape;
 
 /// A [`Model`] without a mind: it says what its script says.
 pub struct Scripted {
@@ -71,7 +75,7 @@ impl Scripted {
     /// the latest results, from 0), each with a pattern: `{{result.0 | /t_\d+/}}` is its first match or group.
     ///
     /// # Errors
-    /// [`ScriptError`] when the file cannot be read, is over 10 MiB, or is not such a script.
+    /// [`ScriptError`] when the file cannot be read, is over 64 MiB, or is not such a script.
     pub fn from_file(path: &Path) -> Result<Scripted, ScriptError> {
         let fixtures = Fixtures::read(path)?;
         Ok(Scripted { id: id(&path.display().to_string()), script: Script::File(fixtures) })
@@ -94,11 +98,19 @@ impl Scripted {
         }
     }
 
-    fn next(&self, request: Request<'_>) -> Result<Step, ModelError> {
-        match &self.script {
-            Script::Replies(replies) => replies.lock().unwrap_or_else(PoisonError::into_inner).next(request),
-            Script::File(fixtures) => fixtures.next(&self.id, request),
-        }
+    /// A recording, played as it was recorded: every reply ends when those that ended before it then have ended now,
+    /// so that workers that run side by side come out the same. The tape tells how far it is. `fast` leaves out all
+    /// waits.
+    ///
+    /// A recording is a fixture file with a head, `"tillerman":{"recording":1,…}`, and beside each `match` and
+    /// `response` two fields of our own: `lines`, what people did since the exchange before, and `recorded`, what
+    /// the other fields cannot say. One that was torn in its last exchange is played up to there.
+    ///
+    /// # Errors
+    /// [`ScriptError`] as in [`Scripted::from_file`], and when it is a script but no recording.
+    pub fn from_recording(path: &Path, fast: bool) -> Result<(Scripted, Arc<Tape>), ScriptError> {
+        let (fixtures, tape) = Fixtures::read(path)?.in_order(fast)?;
+        Ok((Scripted { id: id(&path.display().to_string()), script: Script::File(fixtures) }, tape))
     }
 }
 
@@ -113,8 +125,14 @@ impl Model for Scripted {
         on_delta: &'a mut (dyn FnMut(Delta) + Send),
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
-            let turn = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
-            self.next(request)?.play(self.id.clone(), turn, on_delta).await
+            match &self.script {
+                Script::File(fixtures) => fixtures.reply(&self.id, request, on_delta).await,
+                Script::Replies(replies) => {
+                    let turn = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
+                    let step = replies.lock().unwrap_or_else(PoisonError::into_inner).next(request)?;
+                    step.play(self.id.clone(), turn, on_delta).await
+                }
+            }
         })
     }
 }

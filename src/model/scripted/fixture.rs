@@ -1,23 +1,25 @@
 //! The fixtures of a file: reading them, with errors that say where, and finding the one that answers a request.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::fault;
-use super::format::{File, Fixture, RawBlock, RawCall, Response, When};
+use super::format::{File, Fixture, RawBlock, Response, When};
+use super::recorded::{Header, Recorded, agent};
 use super::step::{CHUNK, Said, Step};
+use super::tape::Tape;
 use super::template::{self, Quotable, Unfilled};
 use crate::message::{Block, CallId, Opaque, RawArgs, Role, Thinking, ToolCall};
 use crate::model::{Fault, ModelError, ModelId, Request};
 
 /// Longest fixture file.
-const MAX_FILE: u64 = 10 * 1024 * 1024;
+pub(in crate::model) const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// A fixture file that cannot be played.
 #[derive(Debug, thiserror::Error)]
@@ -30,9 +32,15 @@ pub enum ScriptError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is over 10 MiB.
-    #[error("the script {} is over 10 MiB; split it", path.display())]
+    /// It is over 64 MiB.
+    #[error("the script {} is over 64 MiB; split it", path.display())]
     TooLong {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is a script, but nobody's words and no order are in it.
+    #[error("{} is no recording; `tillerman run --record FILE` makes one, and -m scripted/FILE plays a script", path.display())]
+    NoRecording {
         /// The file.
         path: PathBuf,
     },
@@ -55,8 +63,29 @@ pub enum ScriptError {
 /// The fixtures of a file, and how often each kind of match has fitted.
 pub(super) struct Fixtures {
     path: PathBuf,
+    header: Option<Header>,
     list: Vec<Fixture>,
-    fitted: Mutex<HashMap<When, u64>>,
+    fitted: Mutex<Fitted>,
+    /// Keeps the order of a recording.
+    tape: Option<Arc<Tape>>,
+    /// Nothing is waited for.
+    fast: bool,
+}
+
+/// What has been played.
+#[derive(Default)]
+struct Fitted {
+    /// How often each kind of match has fitted.
+    counts: HashMap<When, u64>,
+    played: HashSet<usize>,
+}
+
+/// What a request is answered with.
+pub(super) struct Cue<'a> {
+    pub(super) step: Step,
+    /// The number of the fixture.
+    pub(super) at: usize,
+    pub(super) recorded: Option<&'a Recorded>,
 }
 
 /// What of a request decides which fixture answers.
@@ -82,44 +111,76 @@ impl Fixtures {
         Fixtures::parse(path, &bytes)
     }
 
+    /// Plays a recording as it was recorded: every reply ends when those that ended before it then have ended now.
+    pub(super) fn in_order(mut self, fast: bool) -> Result<(Fixtures, Arc<Tape>), ScriptError> {
+        let Some(header) = self.header else { return Err(ScriptError::NoRecording { path: self.path }) };
+        let exchanges = self.list.len();
+        let lines = self.list.iter_mut().enumerate();
+        let lines =
+            lines.flat_map(|(at, fixture)| std::mem::take(&mut fixture.lines).into_iter().map(move |line| (at, line)));
+        let tape = Arc::new(Tape::new(header, lines.collect(), exchanges));
+        (self.tape, self.fast) = (Some(tape.clone()), fast);
+        Ok((self, tape))
+    }
+
+    pub(super) fn tape(&self) -> Option<&Tape> {
+        self.tape.as_deref()
+    }
+
     pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Fixtures, ScriptError> {
         if bytes.len() as u64 > MAX_FILE {
             return Err(ScriptError::TooLong { path: path.to_owned() });
         }
-        let mut json = serde_json::Deserializer::from_slice(bytes);
-        let file: File = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let field = error.path().to_string();
-            let field = if field == "." { "the file".to_owned() } else { field };
-            wrong(path, field, error.inner())
-        })?;
-        json.end().map_err(|error| wrong(path, "the end".to_owned(), &error))?;
-        Ok(Fixtures { path: path.to_owned(), list: file.fixtures, fitted: Mutex::default() })
+        match read(path, bytes) {
+            Ok(file) => Ok(Fixtures::of(path, file)),
+            // A recording that was torn while its last exchange was written is good up to there.
+            Err(error) => match whole_lines(bytes).and_then(|text| read(path, text.as_bytes()).ok()) {
+                Some(file) => Ok(Fixtures::of(path, file)),
+                None => Err(error),
+            },
+        }
+    }
+
+    fn of(path: &Path, file: File) -> Fixtures {
+        let (header, list) = (file.tillerman, file.fixtures);
+        Fixtures { path: path.to_owned(), header, list, fitted: Mutex::default(), tape: None, fast: false }
     }
 
     /// The reply of the first fixture that fits.
-    pub(super) fn next(&self, id: &ModelId, request: Request<'_>) -> Result<Step, ModelError> {
+    pub(super) fn next(&self, id: &ModelId, request: Request<'_>) -> Result<Cue<'_>, ModelError> {
         let situation = Situation::of(request);
         let (at, fixture) = self.find(&situation).ok_or_else(|| self.nothing_fits(&situation))?;
         let from = Quotable { user: &situation.user, results: &situation.latest };
-        fixture.step(id, &from).map_err(|unfilled| {
+        let step = fixture.step(id, &from).map_err(|unfilled| {
             let file = self.path.display();
             fault(Fault::BadRequest, format!("fixtures[{at}] of {file}: {unfilled}"))
-        })
+        })?;
+        let step = if self.fast { step.at_once() } else { step };
+        Ok(Cue { step, at, recorded: fixture.recorded.as_ref() })
     }
 
     fn find(&self, situation: &Situation<'_>) -> Option<(usize, &Fixture)> {
         let mut fitted = self.fitted.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = self.list.iter().enumerate().find(|(_, fixture)| {
-            let count = fitted.get(&fixture.when.kind()).copied().unwrap_or(0);
-            fixture.when.sequence_index.is_none_or(|index| index == count) && situation.fits(&fixture.when)
-        })?;
-        *fitted.entry(found.1.when.kind()).or_insert(0) += 1;
-        Some(found)
+        let fits = |fixture: &Fixture| {
+            let count = fitted.counts.get(&fixture.when.kind()).copied().unwrap_or(0);
+            fixture.when.sequence_index.is_none_or(|index| index == count) && situation.suits(fixture)
+        };
+        let mut list = self.list.iter().enumerate();
+        // Two reports may come together where they came one by one, or the other way round. Whoever plays a recording
+        // in order then gets what came next to the same agent.
+        let next = |(at, fixture): &(usize, &Fixture)| {
+            self.tape.is_some() && situation.is_from(fixture) && !fitted.played.contains(at)
+        };
+        let (at, fixture) =
+            list.find(|(_, fixture)| fits(fixture)).or_else(|| self.list.iter().enumerate().find(next))?;
+        *fitted.counts.entry(fixture.when.kind()).or_insert(0) += 1;
+        fitted.played.insert(at);
+        Some((at, fixture))
     }
 
     fn nothing_fits(&self, situation: &Situation<'_>) -> ModelError {
         let file = self.path.display();
-        let spent = self.list.iter().filter(|fixture| situation.fits(&fixture.when)).count();
+        let spent = self.list.iter().filter(|fixture| situation.suits(fixture)).count();
         let user: String = situation.user.chars().take(80).collect();
         let results = situation.since.len();
         let but = match spent {
@@ -163,6 +224,15 @@ impl<'a> Situation<'a> {
     }
 
     /// Everything but the sequence.
+    fn suits(&self, fixture: &Fixture) -> bool {
+        self.is_from(fixture) && self.fits(&fixture.when)
+    }
+
+    fn is_from(&self, fixture: &Fixture) -> bool {
+        let asks = agent(self.request.cache_key);
+        fixture.recorded.as_ref().is_none_or(|recorded| recorded.agent == asks)
+    }
+
     fn fits(&self, when: &When) -> bool {
         let system = when.system_message.as_ref().map_or(&[][..], |parts| parts.parts());
         when.user_message.as_ref().is_none_or(|part| self.user.contains(part))
@@ -176,49 +246,73 @@ impl<'a> Situation<'a> {
 
 impl Fixture {
     fn step(&self, id: &ModelId, from: &Quotable<'_>) -> Result<Step, Unfilled> {
-        let said = match &self.response {
-            Response::Fails { fault, message, retry_after } => Err(ModelError {
-                fault: *fault,
-                provider: id.provider.clone(),
-                message: message.clone(),
-                retry_after: *retry_after,
-            }),
+        let recorded = self.recorded.as_ref();
+        let id = recorded.and_then(Recorded::model_id).unwrap_or_else(|| id.clone());
+        // What was recorded means itself, also where it looks like a placeholder.
+        let fill = |block: &RawBlock| block.fill(&id, recorded.is_none().then_some(from));
+        let exact = recorded.and_then(|recorded| recorded.blocks.clone());
+        let (said, fails) = match &self.response {
+            Response::Fails { fault, status, message, retry_after } => {
+                let provider = recorded.and_then(|recorded| recorded.model.clone()).unwrap_or(id.provider);
+                let status = if recorded.is_none() { format!(" (status {status})") } else { String::new() };
+                let message = format!("{message}{status}");
+                let error = ModelError { fault: *fault, provider, message, retry_after: *retry_after };
+                (Said { blocks: exact.unwrap_or_default(), ..Said::default() }, Some(error))
+            }
             Response::Says { blocks, usage, stop } => {
-                let blocks = blocks.iter().map(|block| block.fill(id, from)).collect::<Result<_, _>>()?;
-                Ok(Said { blocks, usage: *usage, stop: *stop })
+                let blocks = exact.map_or_else(|| blocks.iter().map(fill).collect::<Result<_, _>>(), Ok)?;
+                let cost = recorded.and_then(|recorded| recorded.cost);
+                (Said { blocks, usage: *usage, stop: *stop, cost }, None)
             }
         };
         let latency = Duration::from_millis(self.latency);
         let chunk = self.chunk_size.map_or(CHUNK, NonZeroUsize::get);
-        Ok(Step { said, latency, chunk, cut: self.truncate_after_chunks })
+        Ok(Step { said, fails, latency, chunk, cut: self.truncate_after_chunks })
     }
 }
 
 impl RawBlock {
-    fn fill(&self, id: &ModelId, from: &Quotable<'_>) -> Result<Block, Unfilled> {
+    fn fill(&self, id: &ModelId, from: Option<&Quotable<'_>>) -> Result<Block, Unfilled> {
+        let fill = |text: &String| from.map_or_else(|| Ok(text.clone()), |from| template::fill(text, from));
         Ok(match self {
-            RawBlock::Text { text } => Block::text(template::fill(text, from)?),
+            RawBlock::Text { text } => Block::text(fill(text)?),
             RawBlock::Reasoning { text, signature } => {
                 let opaque = signature.as_ref().map(|signature| Opaque {
                     provider: id.provider.clone(),
                     model: id.model.clone(),
                     data: Value::String(signature.clone()),
                 });
-                Block::Thinking(Thinking { text: template::fill(text, from)?, opaque })
+                Block::Thinking(Thinking { text: fill(text)?, opaque })
             }
-            RawBlock::ToolCall(call) => Block::Call(call.fill(from)?),
+            RawBlock::ToolCall(call) => {
+                let args = match &call.arguments {
+                    Value::String(text) => fill(text)?,
+                    other => {
+                        from.map_or_else(|| Ok(other.clone()), |from| template::fill_json(other, from))?.to_string()
+                    }
+                };
+                Block::Call(ToolCall { id: CallId(call.id.clone()), name: call.name.clone(), args: RawArgs(args) })
+            }
         })
     }
 }
 
-impl RawCall {
-    fn fill(&self, from: &Quotable<'_>) -> Result<ToolCall, Unfilled> {
-        let args = match &self.arguments {
-            Value::String(text) => template::fill(text, from)?,
-            other => template::fill_json(other, from)?.to_string(),
-        };
-        Ok(ToolCall { id: CallId(self.id.clone()), name: self.name.clone(), args: RawArgs(args) })
-    }
+fn read(path: &Path, bytes: &[u8]) -> Result<File, ScriptError> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let file: File = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let field = error.path().to_string();
+        let field = if field == "." { "the file".to_owned() } else { field };
+        wrong(path, field, error.inner())
+    })?;
+    json.end().map_err(|error| wrong(path, "the end".to_owned(), &error))?;
+    Ok(file)
+}
+
+/// A recording without its last line, closed again: every exchange of it stands on a line of its own.
+fn whole_lines(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.starts_with("{\"tillerman\":"))?;
+    let (whole, _) = text.trim_end().rsplit_once('\n')?;
+    Some(format!("{}]}}", whole.trim_end_matches(',')))
 }
 
 fn wrong(path: &Path, field: String, error: &serde_json::Error) -> ScriptError {

@@ -4,16 +4,24 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::recorded::{Header, Line, Recorded};
 use super::template;
 use crate::message::Usage;
 use crate::model::{Fault, Stop};
 
+/// Types of errors that no provider sends, for faults that have no status.
+pub(in crate::model) const NETWORK: &str = "network_error";
+pub(in crate::model) const GARBLED: &str = "garbled_reply";
+pub(in crate::model) const NO_TOOLS: &str = "no_tools";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
+    /// Only a recording has one.
+    pub(super) tillerman: Option<Header>,
     pub(super) fixtures: Vec<Fixture>,
 }
 
@@ -27,23 +35,34 @@ pub(super) struct Fixture {
     pub(super) latency: u64,
     pub(super) chunk_size: Option<NonZeroUsize>,
     pub(super) truncate_after_chunks: Option<usize>,
+    /// What people did after the exchange before this one had ended.
+    #[serde(default)]
+    pub(super) lines: Vec<Line>,
+    pub(super) recorded: Option<Recorded>,
 }
 
-#[derive(Deserialize, Default, Clone, PartialEq, Eq, Hash)]
+#[derive(Serialize, Deserialize, Default, Clone, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
-pub(super) struct When {
-    pub(super) user_message: Option<String>,
-    pub(super) system_message: Option<OneOrMore>,
-    pub(super) has_tool_result: Option<bool>,
-    pub(super) tool_name: Option<String>,
-    pub(super) tool_result_contains: Option<String>,
-    pub(super) turn_index: Option<usize>,
-    pub(super) sequence_index: Option<u64>,
+pub(in crate::model) struct When {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::model) user_message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::model) system_message: Option<OneOrMore>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::model) has_tool_result: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::model) tool_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::model) tool_result_contains: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::model) turn_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::model) sequence_index: Option<u64>,
 }
 
-#[derive(Deserialize, Clone, PartialEq, Eq, Hash)]
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Hash)]
 #[serde(untagged)]
-pub(super) enum OneOrMore {
+pub(in crate::model) enum OneOrMore {
     One(String),
     More(Vec<String>),
 }
@@ -62,7 +81,7 @@ impl OneOrMore {
 #[serde(try_from = "RawResponse")]
 pub(super) enum Response {
     Says { blocks: Vec<RawBlock>, usage: Usage, stop: Option<Stop> },
-    Fails { fault: Fault, message: String, retry_after: Option<Duration> },
+    Fails { fault: Fault, status: u16, message: String, retry_after: Option<Duration> },
 }
 
 #[derive(Deserialize)]
@@ -104,7 +123,7 @@ struct RawResponse {
     finish_reason: Option<Finish>,
     error: Option<RawError>,
     status: Option<u16>,
-    retry_after: Option<u32>,
+    retry_after: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -118,6 +137,8 @@ enum Finish {
     ToolCalls,
     #[serde(alias = "refusal")]
     ContentFilter,
+    #[serde(alias = "pause_turn")]
+    Paused,
 }
 
 #[derive(Deserialize)]
@@ -155,8 +176,9 @@ impl RawResponse {
         }
         let status = self.status.unwrap_or(500);
         let fault = error.fault(status)?;
-        let retry_after = self.retry_after.map(|seconds| Duration::from_secs(seconds.into()));
-        Ok(Response::Fails { fault, message: format!("{} (status {status})", error.message), retry_after })
+        let wait = |seconds| Duration::try_from_secs_f64(seconds).map_err(|_| format!("`retryAfter` is {seconds}"));
+        let retry_after = self.retry_after.map(wait).transpose()?;
+        Ok(Response::Fails { fault, status, message: error.message, retry_after })
     }
 
     fn into_blocks(self) -> Result<Vec<RawBlock>, String> {
@@ -195,6 +217,9 @@ impl RawError {
         Ok(match status {
             _ if says("context_length") || says("prompt_too_long") => Fault::Overflow,
             _ if says("insufficient_quota") || says("billing") => Fault::Billing,
+            _ if self.kind == NETWORK => Fault::Network,
+            _ if self.kind == GARBLED => Fault::Garbled,
+            _ if self.kind == NO_TOOLS => Fault::NoTools,
             401 | 403 => Fault::Auth,
             402 => Fault::Billing,
             404 => Fault::NoSuchModel,
@@ -214,6 +239,7 @@ impl Finish {
             Finish::Length => Stop::MaxTokens,
             Finish::ToolCalls => Stop::ToolUse,
             Finish::ContentFilter => Stop::Refusal,
+            Finish::Paused => Stop::Paused,
         }
     }
 }
@@ -227,6 +253,7 @@ fn usage(figures: &HashMap<String, u64>) -> Result<Usage, String> {
             "output_tokens" | "completion_tokens" | "candidatesTokenCount" => usage.output = *figure,
             "cache_read_input_tokens" => usage.cache_read = *figure,
             "cache_creation_input_tokens" => usage.cache_write = *figure,
+            "reasoning_tokens" => usage.reasoning = *figure,
             "total_tokens" | "totalTokenCount" => {}
             other => return Err(format!("`usage` has no figure called `{other}`")),
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::fault;
-use crate::message::{Block, CallId, Message, RawArgs, Role, Thinking, ToolCall, Usage};
+use crate::message::{Block, CallId, Message, RawArgs, Role, Thinking, ToolCall, Usage, Usd};
 use crate::model::{Delta, Fault, ModelError, ModelId, Reply, Stop};
 
 /// Characters in a streamed piece when a step does not say otherwise.
@@ -14,7 +14,9 @@ pub(super) const CHUNK: usize = 20;
 /// One reply of a script: what is said, or the fault, and how fast it comes.
 #[derive(Debug, Clone)]
 pub struct Step {
-    pub(super) said: Result<Said, ModelError>,
+    pub(super) said: Said,
+    /// The fault that comes after what is said.
+    pub(super) fails: Option<ModelError>,
     pub(super) latency: Duration,
     pub(super) chunk: usize,
     pub(super) cut: Option<usize>,
@@ -25,6 +27,7 @@ pub(super) struct Said {
     pub(super) blocks: Vec<Block>,
     pub(super) usage: Usage,
     pub(super) stop: Option<Stop>,
+    pub(super) cost: Option<Usd>,
 }
 
 impl Step {
@@ -40,7 +43,8 @@ impl Step {
 
     /// Says these blocks. A call with an empty id gets one of its own.
     pub fn blocks(blocks: Vec<Block>) -> Step {
-        Step { said: Ok(Said { blocks, ..Said::default() }), latency: Duration::ZERO, chunk: CHUNK, cut: None }
+        let said = Said { blocks, ..Said::default() };
+        Step { said, fails: None, latency: Duration::ZERO, chunk: CHUNK, cut: None }
     }
 
     /// Fails.
@@ -97,10 +101,17 @@ impl Step {
         Step { cut: Some(pieces), ..self }
     }
 
-    fn edit(mut self, change: impl FnOnce(&mut Said)) -> Step {
-        if let Ok(said) = &mut self.said {
-            change(said);
+    /// Without any wait.
+    pub(super) fn at_once(mut self) -> Step {
+        self.latency = Duration::ZERO;
+        if let Some(error) = &mut self.fails {
+            error.retry_after = None;
         }
+        self
+    }
+
+    fn edit(mut self, change: impl FnOnce(&mut Said)) -> Step {
+        change(&mut self.said);
         self
     }
 
@@ -110,13 +121,7 @@ impl Step {
         turn: usize,
         on_delta: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Reply, ModelError> {
-        let said = match self.said {
-            Ok(said) => said.with_ids(turn),
-            Err(error) => {
-                wait(self.latency).await;
-                return Err(error);
-            }
-        };
+        let said = self.said.with_ids(turn);
         let deltas: Vec<Delta> = said.blocks.iter().flat_map(|block| deltas(block, self.chunk)).collect();
         for (sent, delta) in deltas.into_iter().enumerate() {
             if self.cut == Some(sent) {
@@ -125,10 +130,14 @@ impl Step {
             wait(self.latency).await;
             on_delta(delta);
         }
+        if let Some(error) = self.fails {
+            wait(self.latency).await;
+            return Err(error);
+        }
         let calls = said.blocks.iter().any(|block| matches!(block, Block::Call(_)));
         let stop = said.stop.unwrap_or(if calls { Stop::ToolUse } else { Stop::EndTurn });
         let message = Message { role: Role::Assistant, blocks: said.blocks };
-        Ok(Reply { message, usage: said.usage, stop, model, cost: None })
+        Ok(Reply { message, usage: said.usage, stop, model, cost: said.cost })
     }
 }
 
@@ -146,7 +155,7 @@ impl From<String> for Step {
 
 impl From<ModelError> for Step {
     fn from(error: ModelError) -> Step {
-        Step { said: Err(error), ..Step::blocks(Vec::new()) }
+        Step { fails: Some(error), ..Step::blocks(Vec::new()) }
     }
 }
 
