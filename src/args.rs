@@ -47,6 +47,9 @@ pub struct Common {
     /// Keep the conversation in this folder, and go on with the latest one in it.
     #[arg(long, value_name = "DIR", global = true)]
     pub session_dir: Option<PathBuf>,
+    /// Write what the model really says into this file; `tillerman replay FILE` plays it again.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub record: Option<PathBuf>,
     /// Colours: auto, always or never.
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t, hide_possible_values = true)]
     pub color: When,
@@ -81,6 +84,17 @@ pub enum Command {
     },
     /// Watch a main agent and two real workers in a folder of their own; no key, no network, a few seconds.
     Demo,
+    /// Play a recording again: same lines, same replies, real tools, in a folder of its own or in the one of -w.
+    Replay {
+        /// What `--record` wrote.
+        file: PathBuf,
+        /// Write what happens as JSON lines; the last one is session.end.
+        #[arg(long)]
+        json: bool,
+        /// Leave out all waits.
+        #[arg(long)]
+        fast: bool,
+    },
     /// Look at the tasks of this workspace, also while another terminal runs them.
     Tasks {
         /// Which way to look; the list when not given.
@@ -137,6 +151,7 @@ Examples:
   git diff | tillerman run \"review\" -           the prompt's rest comes from stdin
   tillerman run --json --wait \"fix the tests\"   every event as a line of JSON
   tillerman -c                                  go on where you left
+  tillerman replay story.json                   play what --record story.json kept
   tillerman tasks tail t_001                    watch a worker from another terminal";
 
 const VARIABLES: &str = "\

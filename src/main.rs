@@ -1,13 +1,14 @@
 //! The binary: reads the command line, picks a front end and returns its exit code. What a command does is in its room.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use tillerman::args::{Args, Command, Common, Tasks};
 use tillerman::cli;
+use tillerman::cli::run::Course;
 use tillerman::repl;
 use tillerman::terminal::exit::Exit;
 use tillerman::terminal::{ColorChoice, Look, is_dumb};
@@ -35,9 +36,13 @@ fn main() -> ExitCode {
 
 async fn command(args: Args) -> Exit {
     let Args { common, command } = args;
+    if common.record.is_some() && !matches!(command, None | Some(Command::Run { .. } | Command::Replay { .. })) {
+        return complain(Exit::Usage, "--record is for the prompt, for run and for replay: nothing else asks a model");
+    }
     match command {
         None => prompt(&common).await,
         Some(Command::Run { prompt, json, wait }) => run(&common, &prompt, json, wait).await,
+        Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
         Some(Command::Demo) => demo(&common).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
         Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
@@ -62,6 +67,9 @@ async fn prompt(common: &Common) -> Exit {
     };
     let ended = repl::run(&ready.runtime, &ready.session, feed, setup).await;
     ready.runtime.shutdown().await;
+    if let Some(fault) = ready.recording_fault() {
+        return complain(Exit::Failed, &fault);
+    }
     ended.unwrap_or_else(|error| complain(Exit::Failed, &format!("cannot use the terminal: {error}")))
 }
 
@@ -73,7 +81,14 @@ async fn run(common: &Common, words: &[String], json: bool, wait: bool) -> Exit 
     let stderr = io::stderr();
     let width = stderr.is_terminal().then(columns).flatten();
     let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width };
-    cli::run::run(cli::ready::ready(common).await, prompt, &setup).await
+    cli::run::run(cli::ready::ready(common).await, Course::Prompt(prompt), &setup).await
+}
+
+async fn replay(common: &Common, file: &Path, json: bool, fast: bool) -> Exit {
+    let stderr = io::stderr();
+    let width = stderr.is_terminal().then(columns).flatten();
+    let setup = cli::run::Setup { json, wait: true, look: look(common, &stderr), width };
+    cli::replay::replay(common, file, fast, &setup).await
 }
 
 /// Columns of the terminal. To be asked only when there is one: without, two programs would be started to find out.

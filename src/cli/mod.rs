@@ -1,4 +1,4 @@
-//! The commands of the command line that are not the terminal: run, tasks, demo, doctor, init.
+//! The commands of the command line that are not the terminal: run, replay, tasks, demo, doctor, init.
 
 pub mod demo;
 pub mod doctor;
@@ -6,5 +6,7 @@ pub mod init;
 pub mod json;
 pub mod log;
 pub mod ready;
+pub mod replay;
 pub mod run;
+mod show;
 pub mod tasks;

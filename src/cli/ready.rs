@@ -10,9 +10,11 @@ use super::log;
 use crate::args::Common;
 use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
 use crate::model::catalog::NoModel;
+use crate::model::recording::Recorder;
+use crate::model::scripted::recorded::{self, Header};
 use crate::prompt::{self, Sources};
 use crate::role::Roles;
-use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError};
+use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError, last_task};
 use crate::session::SessionId;
 use crate::skill::Skills;
 use crate::terminal::exit::Exit;
@@ -83,7 +85,33 @@ pub fn workspace(common: &Common) -> Result<Workspace, NotReady> {
 /// # Errors
 /// [`NotReady`] names what is wrong and how to mend it.
 pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotReady> {
-    let config = settings(common)?;
+    let mut config = settings(common)?;
+    // A missing key is known before anything is started, and nothing can be done without it.
+    config
+        .models
+        .get(&config.choice.id)
+        .map_err(|error| NotReady { exit: Exit::NoProvider, why: error.to_string() })?;
+    if let Some(path) = &common.record {
+        config.recorder = Some(recorder(path, &config)?);
+    }
+    let which = match (&common.session, common.resume) {
+        (Some(id), _) => Open::Named(id.clone()),
+        // Who names a folder for the conversation goes on with what is in it.
+        (None, resume) if resume || common.session_dir.is_some() => Open::Latest,
+        (None, _) => Open::New,
+    };
+    start(config, which).await
+}
+
+pub(super) fn recorder(path: &Path, config: &Config) -> Result<Recorder, NotReady> {
+    let tasks = last_task(&config.workspace).map_err(StartError::from)?;
+    let header = Header { recording: recorded::VERSION, window: config.main.context_window, tasks };
+    let made = Recorder::create(path, &header, &config.models);
+    made.map_err(|error| NotReady { exit: Exit::Usage, why: error.to_string() })
+}
+
+/// Starts the runtime with these settings and opens the conversation.
+pub(super) async fn start(config: Config, which: Open) -> Result<(Ready, Receiver<Envelope>), NotReady> {
     log::begin(&config.workspace.logs());
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
@@ -92,21 +120,10 @@ pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotRe
     let looking = tokio::task::spawn_blocking(move || left_out(&place));
     let named = |origin: &Origin| matches!(origin.key, "model" | "provider") && origin.from != Place::Default;
     let unchosen = !config.origins.iter().any(named);
-    // A missing key is known before anything is started, and nothing can be done without it.
-    config
-        .models
-        .get(&config.choice.id)
-        .map_err(|error| NotReady { exit: Exit::NoProvider, why: error.to_string() })?;
     warnings.extend(config.cast.absent(&config.models));
     raise_open_files(config.crew.running);
     let runtime = Runtime::start(config).await?;
     let feed = runtime.feed();
-    let which = match (&common.session, common.resume) {
-        (Some(id), _) => Open::Named(id.clone()),
-        // Who names a folder for the conversation goes on with what is in it.
-        (None, resume) if resume || common.session_dir.is_some() => Open::Latest,
-        (None, _) => Open::New,
-    };
     let resumed = which != Open::New;
     // A panic in there has been reported by its own hook; what was left out is in the doctor's list as well.
     warnings.extend(looking.await.unwrap_or_default());
@@ -142,6 +159,11 @@ fn raise_open_files(workers: usize) {
 }
 
 impl Ready {
+    /// Why the recording that was asked for is not whole, if it is not.
+    pub fn recording_fault(&self) -> Option<String> {
+        self.runtime.config().recorder.as_ref().and_then(Recorder::fault)
+    }
+
     /// `tillerman 0.1.0 · ~/proj · anthropic/claude-sonnet-5-5 (ANTHROPIC_API_KEY is set)`.
     pub fn headline(&self) -> String {
         let home = std::env::var_os("HOME").map(PathBuf::from);

@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::agent::Limits;
 use crate::markdown::MarkdownError;
 use crate::model::catalog::{Choice, Models, NoModel};
+use crate::model::recording::Recorder;
 use crate::workspace::Workspace;
 use crate::workspace::policy::Profile;
 
@@ -54,6 +55,8 @@ pub struct Config {
     pub durability: Durability,
     /// A person trusts the workspace, for good or for this run.
     pub trusted: bool,
+    /// Writes down what the models say and people do; only a command line asks for it.
+    pub recorder: Option<Recorder>,
     /// What a person should know: settings that are unknown or ignored, one line each.
     pub warnings: Vec<String>,
     /// Every setting with its value and where that came from.
@@ -203,6 +206,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         main,
         worker,
         trusted,
+        recorder: None,
         warnings,
     })
 }

@@ -331,6 +331,9 @@ impl State {
         {
             self.site.keep(&entry.patron.session, *report);
         }
+        if let Some(recorder) = &self.site.config.recorder {
+            recorder.task_ended();
+        }
     }
 
     fn close(&mut self, myself: &ActorRef<CrewMsg>) {

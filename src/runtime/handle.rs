@@ -22,6 +22,7 @@ use super::{
 };
 use crate::config::Config;
 use crate::message::{Message, NoteId, NoteKind};
+use crate::model::scripted::recorded::{Act, Line};
 use crate::session::{Durability, Session, SessionId, Store};
 use crate::task::{Brief, TaskId, TaskReport};
 use crate::tool::Tool;
@@ -133,6 +134,7 @@ impl Runtime {
     /// # Errors
     /// [`SessionGone`] when the session is not open, too many lines wait, or the program is shutting down.
     pub async fn say(&self, session: &SessionId, text: String) -> Result<RunId, SessionGone> {
+        self.inner.record("main", Act::Say, &text);
         self.ask(session, |reply| MainMsg::Say(text, reply)).await?
     }
 
@@ -141,6 +143,7 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::say`].
     pub async fn steer_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
+        self.inner.record("main", Act::Steer, &text);
         self.ask(session, |reply| MainMsg::Note(NoteKind::Steer, text, reply)).await?
     }
 
@@ -149,6 +152,7 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::say`].
     pub async fn follow_up_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
+        self.inner.record("main", Act::FollowUp, &text);
         self.ask(session, |reply| MainMsg::Note(NoteKind::FollowUp, text, reply)).await?
     }
 
@@ -157,6 +161,7 @@ impl Runtime {
     /// # Errors
     /// [`SessionGone::NotOpen`].
     pub async fn abort_main(&self, session: &SessionId) -> Result<bool, SessionGone> {
+        self.inner.record("main", Act::Abort, "");
         self.ask(session, MainMsg::Abort).await
     }
 
@@ -193,6 +198,7 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`], [`ControlError::NotesFull`].
     pub async fn steer(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
+        self.inner.record(&task.to_string(), Act::Steer, &text);
         self.inner.door.note(task, NoteKind::Steer, text).await
     }
 
@@ -201,6 +207,7 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::steer`].
     pub async fn follow_up(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
+        self.inner.record(&task.to_string(), Act::FollowUp, &text);
         self.inner.door.note(task, NoteKind::FollowUp, text).await
     }
 
@@ -209,6 +216,7 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`].
     pub async fn abort(&self, task: TaskId) -> Result<(), ControlError> {
+        self.inner.record(&task.to_string(), Act::Abort, "");
         self.inner.door.abort(task).await
     }
 
@@ -283,6 +291,14 @@ impl Runtime {
 impl Inner {
     fn mains(&self) -> MutexGuard<'_, HashMap<SessionId, ActorRef<MainMsg>>> {
         self.mains.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes down what a person does, if a recording is made.
+    fn record(&self, to: &str, act: Act, text: &str) {
+        if let Some(recorder) = &self.site.config.recorder {
+            let (to, text) = (to.to_owned(), text.to_owned());
+            recorder.line(Line { to, after: 0, act, text, images: Vec::new() });
+        }
     }
 
     fn tell_interrupted(&self) {

@@ -27,10 +27,19 @@ pub(super) struct Found {
 /// Most bytes of a journal's end that are read to find its last entry.
 const LAST: u64 = 1 << 20;
 
+/// The highest number that a task ever had here; 0 when there was none.
+///
+/// # Errors
+/// [`TaskError::Files`] when the directory of the tasks cannot be read.
+pub fn last_task(workspace: &Workspace) -> Result<u32, TaskError> {
+    let dirs = task::directories(&workspace.tasks())?;
+    Ok(dirs.last().map_or(0, |dir| dir.id().0).max(highest_journal(&workspace.worker_sessions())))
+}
+
 /// Looks through the tasks. One that was relayed costs a look at its directory and no more.
 pub(super) fn recover(workspace: &Workspace) -> Result<Found, TaskError> {
     let dirs = task::directories(&workspace.tasks())?;
-    let last = dirs.last().map_or(0, |dir| dir.id().0).max(highest_journal(&workspace.worker_sessions()));
+    let last = last_task(workspace)?;
     let mut found = Found { last, ..Found::default() };
     for dir in dirs.iter().filter(|dir| !dir.is_relayed()) {
         // A task.md that a hand has broken is the list's to report; nothing can be concluded from it.

@@ -67,9 +67,13 @@ impl Site {
         }
     }
 
-    /// The model, with those behind it that stand in while it is down.
+    /// The model, with those behind it that stand in while it is down. What comes of it is recorded, if that is wished.
     pub(super) fn model(&self, id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
-        Ok(self.fallbacks.behind(self.config.models.get(id)?))
+        let model = self.fallbacks.behind(self.config.models.get(id)?);
+        Ok(match &self.config.recorder {
+            Some(recorder) => recorder.watch(model),
+            None => model,
+        })
     }
 
     pub(super) fn next_run(&self) -> RunId {

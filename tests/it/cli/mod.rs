@@ -3,6 +3,7 @@
 mod args;
 mod ends;
 mod json;
+mod replay;
 mod run;
 mod tasks;
 

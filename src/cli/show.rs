@@ -1,0 +1,222 @@
+//! Shows a run to a person or a program: the answer on stdout, progress on stderr, or everything as JSON lines.
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::sleep;
+
+use super::json::{End, Lines};
+use super::ready::Ready;
+use super::run::Setup;
+use crate::event::{AgentEvent, Ending};
+use crate::message::{Role, Usage};
+use crate::model::Fault;
+use crate::runtime::{Envelope, News, RunId, Source, TaskRow};
+use crate::task::TaskId;
+use crate::terminal::Look;
+use crate::terminal::clean::clean;
+use crate::terminal::exit::Exit;
+use crate::terminal::screen::{Screen, Texts};
+
+/// Columns of progress when nobody says how wide stderr is.
+const WIDTH: usize = 100;
+
+/// What kind of fault ended the run. Its end is told a moment before the session is home, so that is waited for.
+async fn fault(ready: &Ready) -> Option<Fault> {
+    for _ in 0..100 {
+        let status = ready.runtime.status(&ready.session).await.ok()?;
+        if !status.busy {
+            return status.fault;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    None
+}
+
+/// Shows a run on stdout and stderr.
+pub(super) struct Show {
+    json: Option<Lines>,
+    screen: Screen,
+    look: Look,
+    /// Words stream to stdout as they come, because a person reads it.
+    live: bool,
+    ending: Option<Ending>,
+    result: Option<String>,
+    usage: Usage,
+    /// Tasks that began in this run.
+    started: HashSet<TaskId>,
+    /// Tasks are waited for.
+    pub(super) wait: bool,
+    /// Nobody reads stdout any more.
+    pub(super) unread: bool,
+}
+
+impl Show {
+    pub(super) fn new(ready: Option<&Ready>, setup: &Setup) -> Show {
+        let session = ready.map(|ready| ready.session.to_string()).unwrap_or_default();
+        let root = ready.map(|ready| ready.root.clone()).unwrap_or_default();
+        let live = !setup.json && io::stdout().is_terminal();
+        let texts = if live { Texts::Shown } else { Texts::Hidden };
+        Show {
+            json: setup.json.then(|| Lines::new(session)),
+            screen: Screen::new(setup.look, setup.width.unwrap_or(WIDTH), root, texts),
+            look: setup.look,
+            live,
+            ending: None,
+            result: None,
+            usage: Usage::default(),
+            started: HashSet::new(),
+            wait: setup.wait,
+            unread: false,
+        }
+    }
+
+    pub(super) fn begin(&mut self, ready: &Ready) {
+        if let Some(json) = &mut self.json {
+            let line = json.start(&ready.model, &ready.why, &ready.root.display().to_string());
+            self.answer(&line);
+        } else {
+            self.progress(&self.look.dim(ready.headline()));
+        }
+        for warning in &ready.warnings {
+            self.progress(&format!("{} {}", self.look.warn("⚠"), clean(warning)));
+        }
+    }
+
+    /// Shows one piece of news; answers whether our run is over.
+    pub(super) async fn news(
+        &mut self,
+        news: Result<Envelope, RecvError>,
+        ready: &Ready,
+        run: RunId,
+    ) -> Result<bool, String> {
+        let envelope = match news {
+            Ok(envelope) => envelope,
+            Err(RecvError::Lagged(missed)) => {
+                let line = self.json.as_mut().map(|json| json.missed(missed));
+                self.either(line, format!("… {missed} events passed too fast to be shown"));
+                return self.recover(ready).await;
+            }
+            Err(RecvError::Closed) => return Err("the runtime ended before the run did".to_owned()),
+        };
+        if let Source::Main { session, .. } = &envelope.source
+            && *session != ready.session
+        {
+            return Ok(false);
+        }
+        self.show(&envelope);
+        self.count(&envelope);
+        let (Source::Main { run: whose, .. }, News::Agent(AgentEvent::RunEnded { ending })) =
+            (&envelope.source, &envelope.news)
+        else {
+            return Ok(false);
+        };
+        self.ended(ending);
+        Ok(*whose == run)
+    }
+
+    /// The end may have been among what was missed: then the conversation knows what was said last.
+    async fn recover(&mut self, ready: &Ready) -> Result<bool, String> {
+        let status = ready.runtime.status(&ready.session).await.map_err(|error| error.to_string())?;
+        if status.busy || status.queued > 0 {
+            return Ok(false);
+        }
+        let said = ready.runtime.transcript(&ready.session).await.map_err(|error| error.to_string())?;
+        let last = said.last().filter(|message| message.role == Role::Assistant && status.fault.is_none());
+        if let Some(message) = last {
+            self.ended(&Ending::Completed { answer: message.text() });
+        }
+        Ok(true)
+    }
+
+    /// Adds what tasks of this run cost; one that an earlier program left may be told too, and was paid there.
+    fn count(&mut self, envelope: &Envelope) {
+        match (&envelope.source, &envelope.news) {
+            (Source::Task(task), News::TaskStarted { .. }) => drop(self.started.insert(*task)),
+            (Source::Task(task), News::TaskEnded(report)) if self.started.contains(task) => {
+                self.usage.add(report.usage);
+            }
+            _ => {}
+        }
+    }
+
+    fn show(&mut self, envelope: &Envelope) {
+        let lines = match &mut self.json {
+            Some(json) => json.news(envelope),
+            None => self.screen.show(envelope),
+        };
+        let to_stdout = self.json.is_some() || (self.live && matches!(envelope.source, Source::Main { .. }));
+        for line in lines {
+            if to_stdout { self.answer(&line) } else { self.progress(&line) }
+        }
+    }
+
+    fn ended(&mut self, ending: &Ending) {
+        if let Ending::Completed { answer } | Ending::TurnLimit { answer } = ending {
+            if self.json.is_none() && !self.live && !answer.is_empty() {
+                self.answer(answer.trim_end());
+            }
+            self.result = Some(answer.clone());
+        }
+        self.ending = Some(ending.clone());
+    }
+
+    pub(super) fn tick(&mut self) {
+        if self.json.is_none() {
+            let lines = self.screen.tick();
+            lines.iter().for_each(|line| self.progress(line));
+        }
+    }
+
+    /// What the last run's ending means for a script.
+    pub(super) async fn exit(&self, ready: &Ready) -> Exit {
+        match &self.ending {
+            Some(Ending::Completed { .. }) => Exit::Done,
+            Some(Ending::TurnLimit { .. }) => Exit::Limit,
+            Some(Ending::Aborted) => Exit::Interrupted,
+            Some(Ending::Failed { .. }) | None => fault(ready).await.map_or(Exit::Failed, Exit::from),
+        }
+    }
+
+    pub(super) fn fault(&mut self, why: &str) {
+        let line = self.json.as_mut().map(|json| json.error(why));
+        self.either(line, format!("{} {}", self.look.bad("✗"), clean(why)));
+    }
+
+    pub(super) fn end(&mut self, exit: Exit, main: Usage, alive: &[TaskRow]) -> Exit {
+        for row in alive {
+            let title = clean(&row.title);
+            let hint = if self.wait { "" } else { " · --wait waits for it" };
+            let line = format!("{} {} interrupted · {title}{hint}", self.look.warn("■"), row.id);
+            self.progress(&line);
+        }
+        let mut usage = self.usage;
+        usage.add(main);
+        let interrupted = alive.iter().map(|row| row.id.to_string()).collect();
+        let result = self.result.take();
+        let end = End { exit, usage, result: result.as_deref(), interrupted };
+        if let Some(line) = self.json.as_mut().map(|json| json.end(&end)) {
+            self.answer(&line);
+        }
+        exit
+    }
+
+    fn either(&mut self, json: Option<String>, text: String) {
+        match json {
+            Some(line) => self.answer(&line),
+            None => self.progress(&text),
+        }
+    }
+
+    fn answer(&mut self, line: &str) {
+        let mut out = io::stdout().lock();
+        self.unread |= writeln!(out, "{line}").and_then(|()| out.flush()).is_err();
+    }
+
+    /// Progress that nobody reads is no reason to stop.
+    fn progress(&self, line: &str) {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+}
