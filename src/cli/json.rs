@@ -52,6 +52,7 @@ impl Lines {
         };
         let facts = match &envelope.news {
             News::Agent(event) => facts(event, agent != "main"),
+            News::Titled { title } => vec![("session.title", json!({"title": title}))],
             News::TaskQueued { title, ahead } => {
                 vec![("worker.progress", json!({"state": "queued", "title": title, "ahead": ahead}))]
             }

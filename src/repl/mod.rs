@@ -23,7 +23,7 @@ use self::talk::{Next, Talk};
 use crate::runtime::{Envelope, Runtime};
 use crate::session::SessionId;
 use crate::terminal::Look;
-use crate::terminal::clean::clean;
+use crate::terminal::clean::{clean, one_line};
 use crate::terminal::exit::{Exit, Signals};
 use crate::terminal::screen::{Screen, Texts};
 use crate::terminal::wrap::wrapped;
@@ -131,6 +131,9 @@ async fn greet(runtime: &Runtime, session: &SessionId, setup: &Setup) {
     let mut lines = wrapped(&setup.headline, width());
     lines.extend(warnings(setup));
     if setup.resumed {
+        let status = runtime.status(session).await;
+        let name = status.ok().and_then(|status| status.name);
+        lines.extend(name.map(|name| setup.look.dim(format!("going on with: {}", one_line(&name)))));
         let said = runtime.transcript(session).await;
         lines.extend(sheet::earlier(&said.unwrap_or_default(), setup.look, width()));
     }

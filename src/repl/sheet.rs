@@ -77,7 +77,10 @@ pub(super) fn status(status: &Status, session: &SessionId, rows: &[TaskRow], loo
     let over = rows.len() - running - waiting;
     vec![
         format!("model    {}", look.name(&status.model)),
-        format!("session  {session}"),
+        format!(
+            "session  {session}{}",
+            status.name.as_ref().map(|name| format!(" · {}", one_line(name))).unwrap_or_default()
+        ),
         format!("agent    {doing}"),
         format!(
             "tokens   {} in, {} out, {} in the window",

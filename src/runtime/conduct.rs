@@ -16,6 +16,7 @@ use super::launch::{Run, fly};
 use super::records::Recorded;
 use super::roster::Patron;
 use super::site::Site;
+use super::title;
 use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
@@ -30,6 +31,8 @@ pub(super) struct Conversation {
     /// `None` when it leaves no file.
     path: Option<PathBuf>,
     session: Option<Session>,
+    /// Its title, or how it begins.
+    name: Option<String>,
     /// What was said before the current run.
     before: Vec<Arc<Message>>,
     /// The run that has the session; or one that was dropped and may not have let go of it yet.
@@ -88,7 +91,26 @@ pub(super) fn events(
 impl Conversation {
     pub(super) fn new(session: Session) -> Conversation {
         let (id, path) = (session.id().clone(), session.path().map(PathBuf::from));
-        Conversation { id, path, session: Some(session), before: Vec::new(), holder: None }
+        let name = title::name(&session);
+        Conversation { id, path, session: Some(session), name, before: Vec::new(), holder: None }
+    }
+
+    /// Its title, else the beginning of its first line; `None` while there is neither.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// `None` while a run has it.
+    pub(super) fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// Appends entries that are no part of what is said; `None` while a run has the session.
+    pub(super) fn note<T>(&mut self, write: impl FnOnce(&mut Session) -> T) -> Option<T> {
+        let session = self.session.as_mut()?;
+        let written = write(session);
+        self.name = title::name(session);
+        Some(written)
     }
 
     pub(super) fn id(&self) -> &SessionId {
@@ -109,6 +131,7 @@ impl Conversation {
     }
 
     pub(super) fn home(&mut self, session: Option<Session>) {
+        self.name = session.as_ref().and_then(title::name).or(self.name.take());
         self.session = session;
         self.holder = None;
     }

@@ -46,6 +46,11 @@ pub enum Source {
 pub enum News {
     /// A fact of the run.
     Agent(AgentEvent),
+    /// The conversation got a title.
+    Titled {
+        /// One line, at most 60 characters.
+        title: String,
+    },
     /// A task waits for a place.
     TaskQueued {
         /// Its title.

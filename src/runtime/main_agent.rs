@@ -10,15 +10,17 @@ use super::busy::Token;
 use super::conduct::{self, Conduct, Conducted, Conversation};
 use super::control::Ration;
 use super::crew::CrewMsg;
+use super::feed::{News, Source};
 use super::launch::launch;
 use super::meter::Meter;
 use super::roster::Patron;
 use super::site::{GRACE, Site};
+use super::title::Titler;
 use super::{RunId, SessionGone, Status, Steered, report};
 use crate::agent::inbox::{self, Tiller};
 use crate::event::{AgentEvent, Ending, Observer};
 use crate::message::{Message, NoteId, NoteKind, Usage};
-use crate::model::{Fault, ModelId};
+use crate::model::{Fault, ModelId, Reply};
 use crate::task::TaskReport;
 
 /// Lines that may wait.
@@ -47,6 +49,8 @@ pub(super) enum MainMsg {
     RunEnded(RunId, Box<Conducted>),
     /// The grace of an aborted run is over.
     Overdue(RunId),
+    /// The question for a title, asked after this run, is over.
+    Titled(RunId, Option<Box<Reply>>),
     /// How it is doing.
     Status(RpcReplyPort<Status>),
     /// The conversation, as of the start of the current run.
@@ -78,6 +82,7 @@ pub(super) struct State {
     context: u64,
     model: ModelId,
     fault: Option<Fault>,
+    titler: Titler,
 }
 
 struct Line {
@@ -117,6 +122,7 @@ impl Actor for MainAgent {
             context: 0,
             model,
             fault: None,
+            titler: Titler::default(),
         })
     }
 
@@ -139,8 +145,12 @@ impl Actor for MainAgent {
             }
             MainMsg::Report(report, token) => state.reports.push((*report, Some(token))),
             MainMsg::Recall(report) => state.reports.push((*report, None)),
-            MainMsg::RunEnded(run, conducted) => state.ended(run, *conducted),
+            MainMsg::RunEnded(run, conducted) => state.ended(&myself, run, *conducted),
             MainMsg::Overdue(run) => state.drop_run(run),
+            MainMsg::Titled(run, reply) => {
+                state.titler.came(reply.map(|reply| *reply));
+                state.write_title(run);
+            }
             MainMsg::Status(reply) => {
                 let _ = reply.send(state.status());
             }
@@ -251,7 +261,7 @@ impl State {
         }
     }
 
-    fn ended(&mut self, run: RunId, conducted: Conducted) {
+    fn ended(&mut self, myself: &ActorRef<MainMsg>, run: RunId, conducted: Conducted) {
         let Some(current) = self.current.take_if(|current| current.run == run) else { return };
         let reading = current.meter.read();
         self.usage.add(reading.usage);
@@ -262,11 +272,31 @@ impl State {
         }
         self.fault = conducted.fault;
         self.conversation.home(conducted.session);
+        self.title(myself, run);
         for note in conducted.unheard {
             // After an abort a steer has nothing left to steer. A full queue has been said to whoever filled it.
             if !conducted.aborted || note.kind == NoteKind::FollowUp {
                 let _ = self.queue(note.text);
             }
+        }
+    }
+
+    /// Writes the title down that came meanwhile, or asks for one.
+    fn title(&mut self, myself: &ActorRef<MainMsg>, run: RunId) {
+        self.write_title(run);
+        let home = myself.clone();
+        self.titler.ask(&self.site, &self.conversation, move |reply| {
+            // A main agent that is gone needs no title.
+            let _ = home.cast(MainMsg::Titled(run, reply.map(Box::new)));
+        });
+    }
+
+    fn write_title(&mut self, run: RunId) {
+        let Some(titled) = self.titler.write(&mut self.conversation) else { return };
+        self.usage.add(titled.usage);
+        if let Some(title) = titled.title {
+            let session = self.conversation.id().clone();
+            self.site.feed.tell(Source::Main { session, run }, News::Titled { title });
         }
     }
 
@@ -290,6 +320,7 @@ impl State {
             context: if reading.context > 0 { reading.context } else { self.context },
             model: self.model.clone(),
             fault: self.fault,
+            name: self.conversation.name().map(str::to_owned),
         }
     }
 }

@@ -20,6 +20,7 @@ mod recover;
 mod report;
 mod roster;
 mod site;
+mod title;
 mod view;
 mod worker;
 

@@ -54,6 +54,9 @@ pub struct Status {
     pub model: ModelId,
     /// The kind of fault that ended the last run; `None` when none did, or none of a model's.
     pub fault: Option<Fault>,
+    /// The conversation's title, else the beginning of its first line; at most 60 characters of one line. `None` while
+    /// nothing was said.
+    pub name: Option<String>,
 }
 
 /// One line of the list of tasks.

@@ -120,6 +120,8 @@ impl Screen {
                 }
                 vec![story::ended(self.look, report, &self.root)]
             }
+            // It is shown when the conversation is gone on with, and where its state is asked for.
+            (_, News::Titled { .. }) => vec![],
             (Source::Main { .. }, News::TaskQueued { .. } | News::TaskStarted { .. } | News::TaskEnded(_)) => vec![],
         }
     }

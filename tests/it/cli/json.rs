@@ -95,6 +95,13 @@ fn every_event_is_one_flat_line_or_none() {
 }
 
 #[test]
+fn a_title_is_a_line() {
+    let main = Source::Main { session: SessionId::new("s"), run: RunId(1) };
+    let news = vec![News::Titled { title: "Boats".into() }];
+    assert_eq!(lines(&main, news), [json!({"type": "session.title", "title": "Boats"})]);
+}
+
+#[test]
 fn a_workers_comings_and_goings_are_lines_of_their_own() {
     let report = TaskReport {
         id: TaskId(3),

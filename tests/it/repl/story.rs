@@ -218,3 +218,30 @@ fn commands_and_slips_are_answered_at_the_prompt() {
     terminal.type_keys("\u{4}");
     assert_eq!(terminal.wait_for_end(), 0);
 }
+
+#[test]
+fn a_conversation_that_is_gone_on_with_is_called_by_its_title() {
+    let place = Place::new();
+    let script = place.home.path().join("names.json");
+    fs::write(&script, r#"{"fixtures":[{"match":{},"response":{"content":"\"Steering a boat.\""}}]}"#).unwrap();
+    let settings = format!("title_model: scripted/{}\n", script.display());
+    fs::write(place.home.path().join("config.yaml"), settings).unwrap();
+    let terminal = place.start(&[]);
+    terminal.say("hello");
+    terminal.wait_for("● ");
+    let journals = || walkdir::WalkDir::new(place.home.path().join("workspaces")).into_iter().flatten();
+    let is_named = || {
+        let files = journals().filter(|entry| entry.path().extension().is_some_and(|end| end == "jsonl"));
+        files.into_iter().any(|file| fs::read_to_string(file.path()).unwrap().contains(r#""title":"Steering a boat""#))
+    };
+    crate::cli::wait_until("the title is in the journal", is_named);
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+
+    let terminal = place.start(&["-c"]);
+    terminal.wait_for("going on with: Steering a boat");
+    terminal.say("/status");
+    terminal.wait_for(" · Steering a boat");
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}

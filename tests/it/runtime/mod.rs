@@ -8,6 +8,7 @@ mod library;
 mod restart;
 mod rights;
 mod story;
+mod title;
 mod wake;
 
 use std::path::{Path, PathBuf};
