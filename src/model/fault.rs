@@ -1,10 +1,12 @@
 //! What went wrong at a provider, and what one does about it: from status, error code and text to a [`Fault`], and
 //! from headers and text to the wait that the provider asks for. Keys are blotted out here.
 
+mod asked;
+mod overflow;
+
 use std::time::Duration;
 
 use jiff::Timestamp;
-use regex::Regex;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
@@ -24,34 +26,9 @@ pub(super) struct Refusal {
     pub(super) text: String,
     /// When to try again.
     pub(super) retry_after: Option<Duration>,
+    /// Whether to try again at all.
+    pub(super) should_retry: Option<bool>,
 }
-
-/// Texts by which providers say that the conversation is too long. Anthropic, OpenAI, Gemini, Groq, xAI, LM Studio,
-/// llama.cpp, vLLM, MiniMax, Mistral, Moonshot, Together, OpenRouter, Copilot, Ollama, Cerebras, Bedrock.
-const OVERFLOW: &[&str] = &[
-    "prompt is too long",
-    "request_too_large",
-    "context_length_exceeded",
-    "exceeds the context window",
-    "exceed context limit",
-    "maximum context length",
-    "exceeds the maximum number of tokens",
-    "reduce the length of the messages",
-    "reduce the length of the input",
-    "maximum prompt length is",
-    "greater than the context length",
-    "exceeds the available context size",
-    "context window exceeds limit",
-    "exceeded model token limit",
-    "longer than the model's context length",
-    "prompt too long",
-    "input is too long",
-    "context size has been exceeded",
-    "exceeds the limit of",
-    "model_context_window_exceeded",
-    "token limit exceeded",
-    "too many tokens",
-];
 
 /// Texts by which servers say that they take no tools, whatever their status: 400 of Ollama, vLLM, DeepSeek, Alibaba
 /// and Gemini's open models, 404 of OpenRouter, 405 of DeepInfra, 500 of llama.cpp.
@@ -94,7 +71,7 @@ impl Refusal {
     pub(super) fn read(status: Option<u16>, body: &str) -> Refusal {
         let Ok(value) = serde_json::from_str::<Value>(body) else {
             let text = if body.trim_start().starts_with('<') { title(body) } else { one_line(body) };
-            return Refusal { status, code: String::new(), text, retry_after: wait_in(body) };
+            return Refusal { status, text, retry_after: asked::in_text(body), ..Refusal::default() };
         };
         // Gemini wraps its errors in a list.
         let value = value.get(0).unwrap_or(&value);
@@ -109,22 +86,45 @@ impl Refusal {
             .iter()
             .find_map(|text| text.as_str().filter(|text| !text.is_empty()));
         let status = status.or_else(|| error["code"].as_u64().and_then(|code| u16::try_from(code).ok()));
-        Refusal { status, text: text.map_or_else(|| one_line(body), one_line), code, retry_after: wait_in(body) }
+        let text = text.map_or_else(|| one_line(body), one_line);
+        Refusal { status, text, code, retry_after: asked::in_text(body), should_retry: None }
     }
 
-    /// What kind of fault it is: status first, then code, then text.
+    /// Takes over what the headers say of trying again; they know better than the body.
+    pub(super) fn heed(&mut self, headers: &HeaderMap, now: Timestamp) {
+        self.retry_after = asked::in_headers(headers, now).or(self.retry_after);
+        self.should_retry = asked::again(headers);
+    }
+
+    /// What kind of fault it is.
     pub(super) fn fault(&self) -> Fault {
+        match (self.kind(), self.should_retry) {
+            // The provider knows that it will pass.
+            (Fault::BadRequest | Fault::NoSuchModel, Some(true)) => Fault::Unavailable,
+            (fault, _) => fault,
+        }
+    }
+
+    /// When to try again; never is the longest wait there is.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        if self.should_retry == Some(false) { Some(Duration::MAX) } else { self.retry_after }
+    }
+
+    /// Status first, then code, then text.
+    fn kind(&self) -> Fault {
         let text = self.text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| self.code.contains(word) || text.contains(word));
-        let rate = says(&["rate limit", "rate_limit", "too many requests"]);
-        let overflow = !rate && says(OVERFLOW);
+        let no_credit = BILLING.iter().any(|word| self.code.contains(word));
+        let rate = overflow::is_rate(&self.code, &text);
+        let overflow = overflow::is_told(&self.code, &text);
         let no_tools = NO_TOOLS.iter().any(|words| text.contains(words));
         match self.status {
             Some(402) => Fault::Billing,
             Some(401 | 403) if says(BILLING) => Fault::Billing,
             Some(401 | 403) => Fault::Auth,
             Some(413) => Fault::Overflow,
-            Some(429) if says(BILLING) && self.retry_after.is_none() => Fault::Billing,
+            Some(429) if no_credit || (says(BILLING) && self.retry_after.is_none()) => Fault::Billing,
+            Some(429) if overflow::never_fits(&text) => Fault::Overflow,
             Some(429) => Fault::RateLimited,
             Some(_) | None if overflow => Fault::Overflow,
             Some(_) | None if no_tools => Fault::NoTools,
@@ -151,45 +151,6 @@ impl Refusal {
             Fault::Unavailable
         }
     }
-}
-
-/// The wait that the headers ask for. Values that are negative, no number or beyond any calendar are ignored.
-pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let seconds = |text: &str| Duration::try_from_secs_f64(text.parse().ok()?).ok();
-    let millis = |text: &str| Duration::try_from_secs_f64(text.parse::<f64>().ok()? / 1000.0).ok();
-    let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).ok();
-    let date = |text: &str| until(jiff::fmt::rfc2822::parse(text).ok()?.timestamp());
-    let epoch = |text: &str| {
-        let number: i64 = text.parse().ok()?;
-        // OpenRouter counts in milliseconds, others in seconds.
-        let millis = if number > 100_000_000_000 { number } else { number.checked_mul(1000)? };
-        (number > 1_000_000_000).then(|| until(Timestamp::from_millisecond(millis).ok()?)).flatten()
-    };
-    let after = text("retry-after");
-    let asked = [
-        text("retry-after-ms").and_then(millis),
-        after.and_then(seconds),
-        after.and_then(date),
-        text("x-ratelimit-reset-after").and_then(seconds),
-        text("x-ratelimit-reset").and_then(epoch),
-    ];
-    asked.into_iter().flatten().find(|wait| !wait.is_zero())
-}
-
-/// The wait that a text asks for: `"retryDelay": "39s"`, `Please try again in 1.5s`, `retry in 300ms`.
-fn wait_in(text: &str) -> Option<Duration> {
-    let asks = Regex::new(
-        r#"(?i)(?:retrydelay"?\s*:\s*"|(?:retry|try again) (?:in|after) )(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|m)?"#,
-    );
-    let found = asks.ok()?.captures(text)?;
-    let number: f64 = found.get(1)?.as_str().parse().ok()?;
-    let unit = match found.get(2).map(|unit| unit.as_str()) {
-        Some("ms") => 0.001,
-        Some("m") => 60.0,
-        Some(_) | None => 1.0,
-    };
-    Duration::try_from_secs_f64(number * unit).ok().filter(|wait| !wait.is_zero())
 }
 
 /// What a web page calls itself: gateways answer with pages, and the rest of them tells a person nothing.

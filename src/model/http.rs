@@ -205,7 +205,7 @@ impl Endpoint {
             Fault::Unavailable | Fault::Network | Fault::Garbled => String::new(),
         };
         let error = self.error(fault, format!("{status} from {host}: {said}{advice}"));
-        ModelError { retry_after: refusal.retry_after, ..error }
+        ModelError { retry_after: refusal.wait(), ..error }
     }
 
     /// The answer broke the format.
@@ -240,7 +240,7 @@ impl Endpoint {
                 format!("{status} from {}: redirects to {to}; a key is not sent on, set that base URL", self.host());
             return self.error(Fault::BadRequest, text);
         }
-        let asked = fault::retry_after(response.headers(), Timestamp::now());
+        let headers = response.headers().clone();
         let mut body = Vec::new();
         let read = async {
             while let Ok(Some(chunk)) = response.chunk().await {
@@ -254,7 +254,7 @@ impl Endpoint {
         // A body that does not come is no reason to hide the status.
         let _ = timeout(REFUSAL_TIME, read).await;
         let mut refusal = Refusal::read(Some(status.as_u16()), &String::from_utf8_lossy(&body));
-        refusal.retry_after = asked.or(refusal.retry_after);
+        refusal.heed(&headers, Timestamp::now());
         self.refusal(&refusal)
     }
 }

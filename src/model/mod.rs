@@ -139,7 +139,7 @@ pub struct ModelError {
     pub provider: String,
     /// One line for a person: what happened and what to do. Never holds a key.
     pub message: String,
-    /// The provider's own word on when to try again.
+    /// The provider's own word on when to try again; [`Duration::MAX`] when it says that this never helps.
     pub retry_after: Option<Duration>,
 }
 
