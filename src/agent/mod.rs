@@ -77,6 +77,20 @@ pub enum Outcome {
     TurnLimit(String),
 }
 
+fn no_room(needed: u64, window: u64) -> String {
+    if needed > window {
+        format!(
+            "the conversation needs about {needed} tokens and the model holds {window}; start a new session or choose \
+             a model with a larger window"
+        )
+    } else {
+        format!(
+            "the model does not take the conversation of about {needed} tokens, though it should hold {window}; set \
+             context_window to what it holds, or start a new session"
+        )
+    }
+}
+
 /// A fault that a person must act on. The session is valid all the same and can be gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -87,10 +101,7 @@ pub enum RunError {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// The conversation does not fit, and no more room can be made.
-    #[error(
-        "the conversation needs about {needed} tokens and the model holds {window}; start a new session or choose a \
-         model with a larger window"
-    )]
+    #[error("{}", no_room(*needed, *window))]
     NoRoom {
         /// Estimated tokens of the request with its reply.
         needed: u64,

@@ -114,11 +114,6 @@ impl<'a> Draft<'a> {
         self.size > MAX_REPLY || self.parts.len() > MAX_PARTS
     }
 
-    /// Nothing was said.
-    pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
-    }
-
     /// The reply of the model on this line. A call that was cut by the token limit is left out.
     pub(super) fn finish(self, line: &Line) -> Reply {
         let stop = self.stop.unwrap_or(Stop::EndTurn);

@@ -12,7 +12,7 @@ use super::encoded::{Encoded, field};
 use super::http::{Answer, Endpoint, Progress};
 use super::provider::{Price, Quirks};
 use super::sse::SseEvent;
-use super::{Delta, Fault, Model, ModelError, ModelId, Reply, Request};
+use super::{Delta, Fault, Model, ModelError, ModelId, Reply, Request, Stop};
 use crate::message::{Opaque, Usage, Usd};
 
 /// Broken streams in a row after which the next reply is asked for whole.
@@ -122,7 +122,11 @@ impl<F: Format> Spoken<F> {
                 line.breaks.forgive();
             }
         }
-        reading.finish()
+        let reply = reading.finish()?;
+        match line.overflow(&reply) {
+            Some(error) => Err(error),
+            None => Ok(reply),
+        }
     }
 }
 
@@ -140,6 +144,19 @@ impl Line {
         for (name, value) in &self.body {
             field(out, name, value);
         }
+    }
+
+    /// The fault of a reply that nobody gave to all of the conversation: the server cut it without a word. It shows in a
+    /// full window with no room left to say anything, and where that is known of a server, in a prompt above the window.
+    fn overflow(&self, reply: &Reply) -> Option<ModelError> {
+        let (prompt, window) = (reply.usage.prompt(), self.figures.window);
+        let is_full = prompt.saturating_mul(100) >= window.saturating_mul(99);
+        let is_mute = reply.stop == Stop::MaxTokens && reply.message.blocks.is_empty();
+        let is_cut = self.quirks.silent_overflow && prompt > window;
+        ((is_full && is_mute) || is_cut).then(|| {
+            let text = format!("the conversation fills the window: {prompt} of {window} tokens");
+            self.endpoint.error(Fault::Overflow, text)
+        })
     }
 
     /// A proof of this very model.

@@ -186,6 +186,8 @@ pub struct Quirks {
     pub cache: Cache,
     /// Call ids must be nine letters or digits.
     pub short_ids: bool,
+    /// It answers a conversation that is too long as if it were not; only its figures tell.
+    pub silent_overflow: bool,
 }
 
 /// How reasoning goes back to the model that wrote it.
@@ -223,6 +225,7 @@ impl Default for Quirks {
             reasoning: Reasoning::Drop,
             cache: Cache::None,
             short_ids: false,
+            silent_overflow: false,
         }
     }
 }

@@ -147,15 +147,9 @@ impl Reading for Chunks<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Reply, ModelError> {
-        let endpoint = &self.line.endpoint;
         let cut = self.draft.stop == Some(Stop::MaxTokens);
         if !cut && self.calls.iter().any(|call| call.slot.is_none()) {
-            return Err(endpoint.garbled("a tool call without a name"));
-        }
-        let prompt = self.draft.usage.prompt();
-        if cut && self.draft.is_empty() && prompt.saturating_mul(100) >= self.line.figures.window.saturating_mul(99) {
-            let text = format!("the conversation fills the window: {prompt} of {} tokens", self.line.figures.window);
-            return Err(endpoint.error(Fault::Overflow, text));
+            return Err(self.line.endpoint.garbled("a tool call without a name"));
         }
         if self.refused {
             self.draft.stop = Some(Stop::Refusal);
@@ -309,7 +303,7 @@ impl<'a> Chunks<'a> {
     fn stop(&mut self, reason: Option<&str>) -> Result<(), ModelError> {
         let stop = match reason {
             None | Some("") => return Ok(()),
-            Some("length" | "max_tokens" | "model_length") => Stop::MaxTokens,
+            Some("length" | "max_tokens" | "model_length" | "model_context_window_exceeded") => Stop::MaxTokens,
             Some("content_filter" | "refusal" | "sensitive") => Stop::Refusal,
             Some("tool_calls" | "function_call") => Stop::ToolUse,
             Some(reason @ ("error" | "network_error" | "insufficient_system_resource")) => {

@@ -7,6 +7,7 @@ mod fallback;
 mod faults;
 mod governor;
 mod line;
+mod overflow;
 mod recording;
 mod replies;
 mod requests;

@@ -5,6 +5,7 @@ mod control;
 mod fallback;
 mod files;
 mod provider;
+mod room;
 mod signals;
 mod slips;
 mod whole;
