@@ -14,7 +14,8 @@ use super::encoded::Encoded;
 use super::governor::Governors;
 use super::http::{Endpoint, Http};
 use super::line::{Breaks, Figures, Line, Spoken};
-use super::provider::{Provider, Wire};
+use super::price::Price;
+use super::provider::{KnownModel, Provider, Wire};
 use super::retry::Retry;
 use super::{Model, ModelId};
 
@@ -106,7 +107,7 @@ impl Door {
             figures: Figures {
                 window: self.window(&id.model),
                 max_out: known.and_then(|known| known.max_out),
-                price: known.and_then(|known| known.price.clone()),
+                price: self.price(known),
                 images: known.and_then(|known| known.images).unwrap_or(true),
             },
             body,
@@ -114,6 +115,12 @@ impl Door {
             encoded: Encoded::default(),
             breaks: Breaks::default(),
         })
+    }
+
+    /// What nobody sells costs nothing.
+    fn price(&self, known: Option<&KnownModel>) -> Option<Price> {
+        let price = known.and_then(|known| known.price.clone()).map(|price| price.at(self.provider.wire));
+        price.or_else(|| self.provider.local.then(Price::free))
     }
 
     fn endpoint(&self, id: &ModelId, http: &Arc<Http>) -> Result<Endpoint, NoModel> {

@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Error as _};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::provider::{Efforts, KnownModel, Lists, Price, Provider, Quirks, Wire};
+use super::provider::{Efforts, KnownModel, Lists, Provider, Quirks, Wire};
 
 /// Names that are no provider's.
 const TAKEN: [&str; 2] = ["pilot", "scripted"];
@@ -119,7 +119,7 @@ impl Entry {
             if model.max_out == Some(0) {
                 return Err(wrong("max_out is in tokens, 1 at least"));
             }
-            if model.price.as_ref().is_some_and(|price| !is_sane(price)) {
+            if model.price.as_ref().is_some_and(|price| !price.is_sane()) {
                 return Err(wrong("a price is in US dollars per million tokens, from 0 to 10000"));
             }
         }
@@ -219,14 +219,6 @@ fn lay_over(known: &mut KnownModel, written: KnownModel) {
     if !body.is_empty() {
         known.body = body;
     }
-}
-
-fn is_sane(price: &Price) -> bool {
-    let long = price.above.iter().flat_map(|above| {
-        [Some(above.input), Some(above.output), above.cache_read, above.cache_write].into_iter().flatten()
-    });
-    let short = [Some(price.input), Some(price.output), price.cache_read, price.cache_write].into_iter().flatten();
-    long.chain(short).all(|dollars| (0.0..=10_000.0).contains(&dollars))
 }
 
 /// What the reader of YAML says, with the nearest of the words that it would have taken.

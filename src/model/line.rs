@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::draft::Draft;
 use super::encoded::{Encoded, field};
 use super::http::{Answer, Endpoint, Progress};
-use super::provider::{Price, Quirks};
+use super::price::Price;
+use super::provider::Quirks;
 use super::sse::SseEvent;
 use super::{Delta, Fault, Model, ModelError, ModelId, Reply, Request, Stop};
 use crate::message::{Opaque, Usage, Usd};
@@ -171,8 +172,7 @@ impl Line {
 
     /// What a call costs; `None` when nobody knows the price, or the server counted nothing.
     pub(super) fn cost(&self, usage: &Usage) -> Option<Usd> {
-        let price = self.figures.price.as_ref()?;
-        (usage.context() > 0).then(|| price.of(usage)).flatten()
+        self.figures.price.as_ref()?.of(usage)
     }
 }
 

@@ -14,6 +14,7 @@ pub mod governor;
 pub mod http;
 mod line;
 pub mod pilot;
+pub mod price;
 pub mod provider;
 pub mod recording;
 pub mod retry;

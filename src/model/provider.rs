@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::message::{Usage, Usd};
+use super::price::Price;
 
 /// One provider of models.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,43 +133,6 @@ pub enum Effort {
     Max,
 }
 
-/// US dollars per million tokens.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Price {
-    /// Input that no cache served.
-    pub input: f64,
-    /// Output, reasoning included.
-    pub output: f64,
-    /// Input that a cache served; as other input when not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_read: Option<f64>,
-    /// Input that a cache keeps from now on; as other input when not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_write: Option<f64>,
-    /// What a call with a longer input costs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub above: Option<Above>,
-}
-
-/// Prices of a call whose input, cached or not, is longer than so many tokens.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Above {
-    /// Longer than this.
-    pub tokens: u64,
-    /// As in [`Price::input`].
-    pub input: f64,
-    /// As in [`Price::output`].
-    pub output: f64,
-    /// As in [`Price::cache_read`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_read: Option<f64>,
-    /// As in [`Price::cache_write`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_write: Option<f64>,
-}
-
 /// Where a door differs from its format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -227,25 +190,6 @@ impl Default for Quirks {
             short_ids: false,
             silent_overflow: false,
         }
-    }
-}
-
-impl Price {
-    /// What these tokens cost; `None` for a sum that no account holds.
-    pub fn of(&self, usage: &Usage) -> Option<Usd> {
-        let long = self.above.as_ref().filter(|above| usage.context() > above.tokens);
-        let (input, output, read, write) = match long {
-            Some(above) => (above.input, above.output, above.cache_read, above.cache_write),
-            None => (self.input, self.output, self.cache_read, self.cache_write),
-        };
-        #[allow(clippy::cast_precision_loss, reason = "a sum of money needs no more than 15 digits")]
-        let dollars = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
-        Usd::from_dollars(
-            dollars(usage.input, input)
-                + dollars(usage.cache_write, write.unwrap_or(input))
-                + dollars(usage.cache_read, read.unwrap_or(input))
-                + dollars(usage.output, output),
-        )
     }
 }
 

@@ -8,6 +8,7 @@ use super::super::draft::Draft;
 use super::super::fault::Refusal;
 use super::super::http::Progress;
 use super::super::line::{Line, Reading};
+use super::super::price::Told;
 use super::super::sse::SseEvent;
 use super::super::{Fault, ModelError, Reply, Stop};
 use crate::message::Usage;
@@ -106,6 +107,8 @@ struct Tokens {
     prompt_tokens_details: Option<PromptTokens>,
     completion_tokens_details: Option<CompletionTokens>,
     prompt_cache_hit_tokens: Option<u64>,
+    #[serde(flatten)]
+    told: Told,
 }
 
 #[derive(Deserialize, Default)]
@@ -285,6 +288,7 @@ impl<'a> Chunks<'a> {
 
     fn usage(&mut self, tokens: Option<Tokens>) {
         let Some(tokens) = tokens else { return };
+        self.draft.cost = tokens.told.usd().or(self.draft.cost);
         let prompt = tokens.prompt_tokens.unwrap_or(0);
         let details = tokens.prompt_tokens_details.unwrap_or_default();
         let cache_read = details.cached_tokens.or(tokens.prompt_cache_hit_tokens).unwrap_or(0);

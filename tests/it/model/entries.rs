@@ -8,7 +8,8 @@ use serde_json::json;
 use tempfile::TempDir;
 use tillerman::message::{Message, Usage};
 use tillerman::model::catalog::Models;
-use tillerman::model::provider::{Effort, KnownModel, Lists, Price, Provider, Wire};
+use tillerman::model::price::Price;
+use tillerman::model::provider::{Effort, KnownModel, Lists, Provider, Wire};
 
 use super::talk::{Ask, id_of};
 use crate::server::{Server, says};

@@ -8,6 +8,7 @@ mod faults;
 mod governor;
 mod line;
 mod overflow;
+mod price;
 mod recording;
 mod replies;
 mod requests;
