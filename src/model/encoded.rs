@@ -2,17 +2,12 @@
 //! bytes of the last one. So what was sent before is sent again byte for byte, and a long conversation costs no more
 //! per turn than a short one. What the bytes mean is the wire format's.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use serde::Serialize;
 
 use super::Request;
+pub use super::kept::KEPT;
+use super::kept::{Kept, Made};
 use crate::message::{Message, Role};
-
-/// Most conversations that are kept; the one that was not asked for longest goes first.
-pub const KEPT: usize = 32;
-/// Most bytes that are kept, the newest conversation apart.
-const KEPT_BYTES: usize = 64 << 20;
 
 /// The messages of a conversation in a wire format, without what closes them.
 #[derive(Debug, Default)]
@@ -31,14 +26,7 @@ pub struct Transcript {
 /// The conversations of one model instance.
 #[derive(Debug, Default)]
 pub struct Encoded {
-    kept: Mutex<Vec<Conversation>>,
-}
-
-#[derive(Debug, Default)]
-struct Conversation {
-    key: String,
-    sent: Vec<Arc<Message>>,
-    transcript: Transcript,
+    kept: Kept<Transcript>,
 }
 
 impl Encoded {
@@ -51,41 +39,13 @@ impl Encoded {
         append: impl Fn(&mut Transcript, &Message),
         build: impl FnOnce(&mut Transcript) -> T,
     ) -> T {
-        // Nothing is locked while bytes are written; two calls of one conversation at once merely encode twice.
-        let mut conversation = self.take(request);
-        for message in &request.messages[conversation.sent.len()..] {
-            append(&mut conversation.transcript, message);
-            conversation.sent.push(message.clone());
-        }
-        let built = build(&mut conversation.transcript);
-        self.keep(conversation);
-        built
-    }
-
-    fn take(&self, request: &Request<'_>) -> Conversation {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().position(|conversation| conversation.key == request.cache_key);
-        let found = found.map(|at| kept.remove(at)).filter(|conversation| conversation.begins(request.messages));
-        found.unwrap_or_else(|| Conversation { key: request.cache_key.to_owned(), ..Conversation::default() })
-    }
-
-    fn keep(&self, conversation: Conversation) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|other| other.key != conversation.key);
-        kept.push(conversation);
-        while kept.len() > KEPT || (kept.len() > 1 && kept.iter().map(Conversation::size).sum::<usize>() > KEPT_BYTES) {
-            kept.remove(0);
-        }
+        self.kept.build(request, |transcript, message| append(transcript, message), build)
     }
 }
 
-impl Conversation {
-    fn begins(&self, messages: &[Arc<Message>]) -> bool {
-        self.sent.len() <= messages.len() && self.sent.iter().zip(messages).all(|(sent, now)| Arc::ptr_eq(sent, now))
-    }
-
-    fn size(&self) -> usize {
-        self.transcript.bytes.len()
+impl Made for Transcript {
+    fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 }
 

@@ -41,7 +41,6 @@ const NO_TOOLS: &[&str] = &[
     "--enable-auto-tool-choice",
     "requires --jinja",
     "unsupported param: tools",
-    "cannot use tools with stream",
     "tool call is not supported",
     "tool calling is not supported",
     "tool calling` is not supported",

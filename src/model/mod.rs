@@ -12,6 +12,7 @@ pub mod fallback;
 mod fault;
 pub mod governor;
 pub mod http;
+mod kept;
 mod line;
 pub mod pilot;
 pub mod price;
