@@ -104,6 +104,15 @@ impl<'a> Draft<'a> {
         });
     }
 
+    /// Passes on what a model told that this draft is made from; a new attempt makes void what was written so far.
+    pub(super) fn pass_on(&mut self, delta: Delta) {
+        if matches!(delta, Delta::Retrying { .. }) {
+            self.parts.clear();
+            self.size = 0;
+        }
+        (self.on_delta)(delta);
+    }
+
     /// Counts bytes that are kept elsewhere for now.
     pub(super) fn weigh(&mut self, bytes: usize) {
         self.size += bytes;
@@ -114,8 +123,15 @@ impl<'a> Draft<'a> {
         self.size > MAX_REPLY || self.parts.len() > MAX_PARTS
     }
 
-    /// The reply of the model on this line. A call that was cut by the token limit is left out.
+    /// The reply of the model on this line.
     pub(super) fn finish(self, line: &Line) -> Reply {
+        let (usage, cost) = (self.usage, self.cost.or_else(|| line.cost(&self.usage)));
+        let (message, stop) = self.close();
+        Reply { message, usage, stop, model: line.id.clone(), cost }
+    }
+
+    /// What was said, and why it ended. A call that was cut by the token limit is left out.
+    pub(super) fn close(self) -> (Message, Stop) {
         let stop = self.stop.unwrap_or(Stop::EndTurn);
         let blocks: Vec<Block> =
             self.parts.into_iter().filter_map(|part| part.close(stop == Stop::MaxTokens)).collect();
@@ -125,8 +141,7 @@ impl<'a> Draft<'a> {
             Stop::EndTurn | Stop::ToolUse => Stop::EndTurn,
             Stop::MaxTokens | Stop::Refusal | Stop::Paused => stop,
         };
-        let cost = self.cost.or_else(|| line.cost(&self.usage));
-        Reply { message, usage: self.usage, stop, model: line.id.clone(), cost }
+        (message, stop)
     }
 
     fn open(&mut self, part: Part) -> usize {

@@ -17,6 +17,7 @@ mod line;
 pub mod pilot;
 pub mod price;
 pub mod provider;
+pub mod react;
 pub mod recording;
 pub mod retry;
 pub mod scripted;

@@ -5,5 +5,5 @@ mod compact;
 mod control;
 mod faults;
 mod gauge;
-mod stage;
+pub mod stage;
 mod turns;

@@ -13,6 +13,7 @@ use tillerman::event::{AgentEvent, Ending, Events, Observer};
 use tillerman::message::{
     Block, CallId, Message, Note, NoteKind, RawArgs, Role, ToolCall, ToolSpec, Usage, check_answered,
 };
+use tillerman::model::react::React;
 use tillerman::model::tokens::Counter;
 use tillerman::model::{Delta, Fault, Model, ModelError, ModelId, Reply, Request, Stop};
 use tillerman::session::{Record, Session};
@@ -36,6 +37,7 @@ pub struct Scenario {
     pub session: Session,
     acts: Vec<(Duration, Act)>,
     hand: Option<Sender<Tiller>>,
+    in_words: bool,
 }
 
 #[derive(Clone)]
@@ -79,6 +81,7 @@ impl Scenario {
             session,
             acts: Vec::new(),
             hand: None,
+            in_words: false,
         }
     }
 
@@ -159,11 +162,16 @@ impl Scenario {
         (self, given)
     }
 
+    /// The model gets no tools, but is told of them.
+    pub fn in_words(self) -> Scenario {
+        Scenario { in_words: true, ..self }
+    }
+
     pub async fn play(self) -> Played {
-        let Scenario { steps, tools, limits, summariser, mut session, mut acts, hand } = self;
+        let Scenario { steps, tools, limits, summariser, mut session, mut acts, hand, in_words } = self;
         let model = Arc::new(Script::new(steps));
         let agent = Agent {
-            model: Arc::clone(&model) as Arc<dyn Model>,
+            model: if in_words { Arc::new(React::new(model.clone())) } else { model.clone() },
             summariser,
             counter: Counter::default(),
             tools: Toolbox::new(tools).unwrap(),

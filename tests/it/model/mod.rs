@@ -9,6 +9,7 @@ mod governor;
 mod line;
 mod overflow;
 mod price;
+mod react;
 mod recording;
 mod replies;
 mod requests;
