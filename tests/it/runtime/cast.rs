@@ -81,8 +81,8 @@ fn reader(summary: &'static str) -> Arc<dyn Model> {
             first if first.starts_with("[Previous conversation summary]") => says(first),
             first if first.starts_with("<transcript>") => says(summary),
             _ => {
-                let bytes = if ask.messages.len() == 1 { 3_000 } else { 16_000 };
-                calls([("shell", json!({"command": format!("head -c {bytes} /dev/zero | tr '\\0' x")}))])
+                let last = if ask.messages.len() == 1 { 600 } else { 3_000 };
+                calls([("shell", json!({"command": format!("seq {last}")}))])
             }
         }
     })
