@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::markdown::{self, Document};
+use crate::markdown::{self, Document, Notice};
 use crate::workspace::Workspace;
 use crate::workspace::defaults::{self, Layer};
 
@@ -41,7 +41,7 @@ pub struct Role {
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// `provider/model`, or `None` for the model of whoever dispatches it.
+    /// `provider/model`, or `None` for the model that workers have.
     pub model: Option<String>,
     /// The tools it has, by our names; `None` for all (S1-33).
     pub tools: Option<Vec<String>>,
@@ -77,7 +77,7 @@ impl Role {
 #[derive(Debug, Clone, Default)]
 pub struct Roles {
     roles: Arc<Vec<Role>>,
-    notices: Arc<Vec<String>>,
+    notices: Arc<Vec<Notice>>,
 }
 
 impl Roles {
@@ -104,7 +104,7 @@ impl Roles {
     }
 
     /// What a person should know: roles that were left out or replaced, fields that have no effect; one line each.
-    pub fn notices(&self) -> &[String] {
+    pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
@@ -126,7 +126,7 @@ impl Roles {
 #[derive(Default)]
 struct Found {
     roles: BTreeMap<String, Role>,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
 }
 
 impl Found {
@@ -136,15 +136,15 @@ impl Found {
         }
         let scan = match markdown::scan(folder, None) {
             Ok(scan) => scan,
-            Err(error) => return self.notices.push(format!("roles left out: {error}")),
+            Err(error) => return self.notices.push(Notice::LeftOut(format!("roles left out: {error}"))),
         };
-        self.notices.extend(scan.skipped.iter().map(|error| format!("role left out: {error}")));
+        self.notices.extend(scan.skipped.iter().map(|error| Notice::LeftOut(format!("role left out: {error}"))));
         for doc in
             scan.docs.iter().filter(|doc| !doc.path.file_stem().is_some_and(|s| s.eq_ignore_ascii_case("readme")))
         {
             match markdown::load::<Value>(&doc.path) {
                 Ok(document) => self.add(layer, &doc.path, document),
-                Err(error) => self.notices.push(format!("role left out: {error}")),
+                Err(error) => self.notices.push(Notice::LeftOut(format!("role left out: {error}"))),
             }
         }
     }
@@ -152,12 +152,13 @@ impl Found {
     fn add(&mut self, layer: Layer, path: &Path, document: Document<Value>) {
         let front = &document.front;
         let Some(description) = text(front, "description") else {
-            return self.notice(path, None, "role left out: its frontmatter has no description");
+            let why = format!("{}: role left out: its frontmatter has no description", path.display());
+            return self.notices.push(Notice::LeftOut(why));
         };
         let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = text(front, "name").unwrap_or_else(stem);
         if self.roles.get(&name).is_some_and(|old| old.layer == Layer::BuiltIn && layer != Layer::BuiltIn) {
-            self.notice(path, None, &format!("this role replaces the built-in one, {name}"));
+            self.remark(path, None, &format!("this role replaces the built-in one, {name}"));
         }
         self.look_at_fields(path, front);
         let tools = words(&front["tools"]).map(|tools| tools.iter().map(|tool| ours(tool)).collect::<Vec<_>>());
@@ -195,26 +196,30 @@ impl Found {
         for field in front.as_object().into_iter().flat_map(|pairs| pairs.keys()) {
             let field = field.as_str();
             if WITHOUT_EFFECT.contains(&field) {
-                self.notice(path, Some(field), &format!("the field `{field}` has no effect here"));
+                self.remark(path, Some(field), &format!("the field `{field}` has no effect here"));
             } else if !OURS.contains(&field) && !ABOUT.contains(&field) {
-                self.notice(path, Some(field), &format!("unknown field `{field}`; known are {}", OURS.join(", ")));
+                self.remark(path, Some(field), &format!("unknown field `{field}`; known are {}", OURS.join(", ")));
             }
         }
     }
 
-    /// Short names of one provider's models say little here; such a role uses the model of its dispatcher.
+    /// Short names of one provider's models say little here; such a role uses the model that workers have.
     fn model(&mut self, path: &Path, front: &Value) -> Option<String> {
         let model = text(front, "model")?;
         match model.as_str() {
             "inherit" => None,
             "sonnet" | "opus" | "haiku" => {
-                let what = format!("model {model} is no PROVIDER/MODEL; the dispatcher's model is used");
-                self.notice(path, Some("model"), &what);
+                let what = format!("model {model} is no PROVIDER/MODEL; it gets the model that workers have");
+                self.remark(path, Some("model"), &what);
                 None
             }
             _ if model.starts_with("scripted") => {
                 // A scripted model plays calls that a file dictates; a file of a workspace must not choose one.
-                self.notice(path, Some("model"), "a role cannot have a scripted model; the dispatcher's is used");
+                self.remark(
+                    path,
+                    Some("model"),
+                    "a role cannot have a scripted model; it gets the one that workers have",
+                );
                 None
             }
             _ => Some(model),
@@ -226,15 +231,15 @@ impl Found {
             ["maxTurns", "max_turns", "max_steps", "max_iterations"].into_iter().find(|f| !front[f].is_null())?;
         let turns = front[field].as_u64().and_then(|turns| u32::try_from(turns).ok()).filter(|turns| *turns > 0);
         if turns.is_none() {
-            self.notice(path, Some(field), &format!("{field} is ignored: it must be a whole number from 1"));
+            self.remark(path, Some(field), &format!("{field} is ignored: it must be a whole number from 1"));
         }
         turns
     }
 
-    fn notice(&mut self, path: &Path, field: Option<&str>, what: &str) {
+    fn remark(&mut self, path: &Path, field: Option<&str>, what: &str) {
         let line = field.and_then(|field| markdown::line_of(path, field));
         let line = line.map_or(String::new(), |line| format!(" line {line}"));
-        self.notices.push(format!("{}{line}: {what}", path.display()));
+        self.notices.push(Notice::Remark(format!("{}{line}: {what}", path.display())));
     }
 }
 

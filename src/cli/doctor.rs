@@ -125,7 +125,7 @@ fn of_sets(workspace: &Workspace) -> Vec<Row> {
         row("files", Mark::Good, one_line(&format!("skills {}", names(skill_names)))),
         row("files", Mark::Good, one_line(&format!("agents {}", names(role_names)))),
     ];
-    rows.extend(notices.map(|notice| row("files", Mark::Warn, one_line(notice))));
+    rows.extend(notices.map(|notice| row("files", Mark::Warn, one_line(&notice.to_string()))));
     rows
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::broadcast::Receiver;
 use super::log;
 use crate::args::Common;
 use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
+use crate::markdown::Notice;
 use crate::model::catalog::NoModel;
 use crate::model::recording::Recorder;
 use crate::model::scripted::recorded::{self, Header};
@@ -142,7 +143,7 @@ fn left_out(workspace: &Workspace) -> Vec<String> {
     let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
     let notices = skills.notices().iter().chain(roles.notices());
-    let left_out = notices.filter(|notice| notice.contains("left out")).cloned();
+    let left_out = notices.filter(|notice| matches!(notice, Notice::LeftOut(_))).map(Notice::to_string);
     left_out.chain(prompt::main(&sources).notices).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Markdown files with a YAML frontmatter: read the head, read the whole, list a folder, write one. No file has a meaning here.
 
 mod head;
+mod notice;
 mod render;
 mod scan;
 mod unfold;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 
+pub use notice::Notice;
 pub use render::render;
 pub use scan::{DocMeta, MAX_DOCS, Scan, peek, scan};
 pub use yaml::Yaml;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::control::{self, Control};
 use super::site::Site;
 use crate::agent::{Agent, Limits, Summariser};
+use crate::markdown::Notice;
 use crate::model::{Model, ModelId};
 use crate::prompt::{self, Sources};
 use crate::role::{Role, Roles};
@@ -25,7 +26,8 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let policy = site.policy(config.profile).map_err(text)?.with_read(&artifacts);
     let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(control::tools(control));
     let prompt = prompt::main(&sources);
-    site.notice(skills.notices().iter().chain(roles.notices()).chain(&prompt.notices));
+    let of_sets = skills.notices().iter().chain(roles.notices()).map(Notice::to_string);
+    site.notice(of_sets.chain(prompt.notices.iter().cloned()));
     Ok(Agent {
         model: model(site, &config.choice.id)?,
         summariser: summariser(site, &config.choice.id),

@@ -107,7 +107,7 @@ impl Site {
     }
 
     /// Warns of what a person should know about skills, roles and prompt files, each thing once.
-    pub(super) fn notice<'a>(&self, notices: impl Iterator<Item = &'a String>) {
+    pub(super) fn notice(&self, notices: impl Iterator<Item = String>) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for notice in notices {
             if told.insert(notice.clone()) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Layer, Skill};
-use crate::markdown::{self, Document, MarkdownError};
+use crate::markdown::{self, Document, MarkdownError, Notice};
 use crate::workspace::{Workspace, defaults};
 
 /// How deep a folder of skills is searched.
@@ -20,7 +20,7 @@ const MAX_DIRS: usize = 2000;
 const PLACES: [&str; 4] = ["skills", ".tillerman/skills", ".agents/skills", ".claude/skills"];
 
 /// The skills of all layers by name, and what there is to say about them.
-pub(super) fn all(workspace: &Workspace) -> (Vec<Skill>, Vec<String>) {
+pub(super) fn all(workspace: &Workspace) -> (Vec<Skill>, Vec<Notice>) {
     let mut found = Found::default();
     for path in defaults::list("skills") {
         if let Some(document) = defaults::text(&path).and_then(|text| markdown::parse::<Value>(&text).ok()) {
@@ -65,7 +65,7 @@ pub(super) fn is_folder_file(path: &Path) -> bool {
 #[derive(Default)]
 struct Found {
     skills: BTreeMap<String, Skill>,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
     looked: HashSet<PathBuf>,
 }
 
@@ -79,11 +79,11 @@ impl Found {
             match read(&file) {
                 Ok((front, repaired)) => {
                     if repaired {
-                        self.notice(&file, "a value holds a colon and should be in quotes");
+                        self.remark(&file, "a value holds a colon and should be in quotes");
                     }
                     self.add(layer, &file, &front);
                 }
-                Err(error) => self.notices.push(format!("skill left out: {error}")),
+                Err(error) => self.notices.push(Notice::LeftOut(format!("skill left out: {error}"))),
             }
         }
     }
@@ -101,7 +101,7 @@ impl Found {
         }
         *left -= 1;
         if inside.is_some_and(|inside| !real.starts_with(inside)) {
-            self.notice(folder, "skills left out: a link that leads out of the workspace");
+            self.left_out(folder, "skills left out: a link that leads out of the workspace");
             return;
         }
         let Ok(entries) = fs::read_dir(folder) else { return };
@@ -126,22 +126,22 @@ impl Found {
 
     fn add(&mut self, layer: Layer, path: &Path, front: &Value) {
         let Some(description) = front["description"].as_str().map(str::trim).filter(|text| !text.is_empty()) else {
-            self.notice(path, "skill left out: its frontmatter has no description");
+            self.left_out(path, "skill left out: its frontmatter has no description");
             return;
         };
         let name = name(path, front);
         if !is_good_name(&name) {
-            self.notice(path, &format!("the name {name:?} should be lower-case letters, digits and single hyphens"));
+            self.remark(path, &format!("the name {name:?} should be lower-case letters, digits and single hyphens"));
         }
         match self.skills.get(&name) {
             Some(old) if old.layer == layer => {
                 let taken = format!("skill left out: {} has the same name, {name}", old.path.display());
-                self.notice(path, &taken);
+                self.left_out(path, &taken);
                 return;
             }
             Some(old) => {
                 let of = if old.layer == Layer::BuiltIn { "built-in one" } else { "one in the home folder" };
-                self.notice(path, &format!("this skill replaces the {of}, {name}"));
+                self.remark(path, &format!("this skill replaces the {of}, {name}"));
             }
             None => {}
         }
@@ -150,8 +150,12 @@ impl Found {
         self.skills.insert(name.clone(), Skill { name, description, layer, path, for_models });
     }
 
-    fn notice(&mut self, path: &Path, what: &str) {
-        self.notices.push(format!("{}: {what}", path.display()));
+    fn left_out(&mut self, path: &Path, why: &str) {
+        self.notices.push(Notice::LeftOut(format!("{}: {why}", path.display())));
+    }
+
+    fn remark(&mut self, path: &Path, what: &str) {
+        self.notices.push(Notice::Remark(format!("{}: {what}", path.display())));
     }
 }
 

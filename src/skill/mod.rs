@@ -6,6 +6,7 @@ mod load;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::markdown::Notice;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 pub use crate::workspace::defaults::Layer;
@@ -32,7 +33,7 @@ pub struct Skill {
 #[derive(Debug, Clone, Default)]
 pub struct Skills {
     skills: Arc<Vec<Skill>>,
-    notices: Arc<Vec<String>>,
+    notices: Arc<Vec<Notice>>,
 }
 
 impl Skills {
@@ -55,7 +56,7 @@ impl Skills {
     }
 
     /// What a person should know: skills that were left out or replaced, one line each.
-    pub fn notices(&self) -> &[String] {
+    pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 

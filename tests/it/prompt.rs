@@ -232,8 +232,8 @@ fn the_example_workspace_is_whole_and_without_a_mistake() {
     let (skills, roles) = (Skills::discover(&workspace), Roles::discover(&workspace));
     let sources = Sources { workspace: &workspace, skills: &skills, roles: &roles, role: None, task: None };
     let main = prompt::main(&sources);
-    let notices = [skills.notices(), roles.notices(), &main.notices].concat();
-    assert_eq!(notices, [""; 0]);
+    assert_eq!([skills.notices(), roles.notices()].concat(), []);
+    assert_eq!(main.notices, [""; 0]);
     assert_eq!(
         names(&main),
         ["", "Workspace", "Skills", "Agents", "Soul", "Identity", "User", "Project instructions", "Memory"]

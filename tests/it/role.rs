@@ -25,7 +25,7 @@ fn roles(files: &[(&str, &str)]) -> (TempDir, PathBuf, Roles) {
 
 fn notices(files: &[(&str, &str)]) -> Vec<String> {
     let (_dir, base, roles) = roles(files);
-    roles.notices().iter().map(|notice| notice.replace(&format!("{}/", base.display()), "")).collect()
+    roles.notices().iter().map(|notice| notice.to_string().replace(&format!("{}/", base.display()), "")).collect()
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -37,7 +37,7 @@ fn researcher_and_reviewer_are_built_in_and_in_the_catalogue() {
     let (_dir, _, roles) = roles(&[]);
     let names: Vec<(&str, Layer)> = roles.list().iter().map(|role| (role.name.as_str(), role.layer)).collect();
     assert_eq!(names, [("researcher", Layer::BuiltIn), ("reviewer", Layer::BuiltIn)]);
-    assert_eq!(roles.notices(), [""; 0]);
+    assert_eq!(roles.notices(), []);
     let catalogue = roles.catalogue().unwrap();
     let lines: Vec<&str> = catalogue.lines().collect();
     assert!(lines[1].starts_with("- researcher: ") && lines[2].starts_with("- reviewer: "), "{catalogue}");
@@ -64,7 +64,7 @@ fn every_field_reaches_its_place() {
     let found = roles.find("tester").unwrap();
     assert_eq!(found, &expected);
     assert_eq!(found.instructions(" the {{task}}\n"), "Test this: the {{task}}\n\nAgain: the {{task}}");
-    assert_eq!(roles.notices(), [""; 0]);
+    assert_eq!(roles.notices(), []);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn files_of_other_programs_mean_what_they_meant() {
         (role.without.clone(), role.model.clone(), role.max_turns),
         (words(&["write_file", "edit_file"]), None, Some(7))
     );
-    assert_eq!(roles.notices(), [""; 0]);
+    assert_eq!(roles.notices(), []);
     assert!(role.allows("shell") && !role.allows("grep") && !role.allows("write_file"));
 }
 
@@ -130,10 +130,10 @@ fn mistakes_are_named_with_file_and_line_and_cost_only_themselves() {
         "ws/agents/a.md line 4: unknown field `foo`; known are name, description, model, tools, disallowedTools, \
          disallowed_tools, skills, maxTurns, max_turns, max_steps, max_iterations",
         "ws/agents/a.md line 5: the field `hooks` has no effect here",
-        "ws/agents/a.md line 6: model sonnet is no PROVIDER/MODEL; the dispatcher's model is used",
+        "ws/agents/a.md line 6: model sonnet is no PROVIDER/MODEL; it gets the model that workers have",
         "ws/agents/a.md line 3: max_turns is ignored: it must be a whole number from 1",
         "ws/agents/b.md: role left out: its frontmatter has no description",
-        "ws/agents/d.md line 3: a role cannot have a scripted model; the dispatcher's is used",
+        "ws/agents/d.md line 3: a role cannot have a scripted model; it gets the one that workers have",
     ];
     assert_eq!(notices(&files), expected);
 }

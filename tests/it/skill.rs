@@ -43,7 +43,7 @@ impl Scene {
     }
 
     fn notices(&self) -> Vec<String> {
-        self.skills().notices().iter().map(|notice| self.short(notice)).collect()
+        self.skills().notices().iter().map(|notice| self.short(&notice.to_string())).collect()
     }
 
     /// Name, description and file of those that are not built in.
@@ -81,7 +81,7 @@ fn two_skills_are_built_in() {
     let skills = scene(&[]).skills();
     let names: Vec<(&str, Layer)> = skills.list().iter().map(|skill| (skill.name.as_str(), skill.layer)).collect();
     assert_eq!(names, [("coding", Layer::BuiltIn), ("writing", Layer::BuiltIn)]);
-    assert_eq!(skills.notices(), [""; 0]);
+    assert_eq!(skills.notices(), []);
 }
 
 #[test]
