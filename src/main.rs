@@ -80,14 +80,16 @@ async fn run(common: &Common, words: &[String], json: bool, wait: bool) -> Exit 
     };
     let stderr = io::stderr();
     let width = stderr.is_terminal().then(columns).flatten();
-    let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width };
+    let in_place = width.is_some() && !is_dumb(&env);
+    let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width, in_place };
     cli::run::run(cli::ready::ready(common).await, Course::Prompt(prompt), &setup).await
 }
 
 async fn replay(common: &Common, file: &Path, json: bool, fast: bool) -> Exit {
     let stderr = io::stderr();
     let width = stderr.is_terminal().then(columns).flatten();
-    let setup = cli::run::Setup { json, wait: true, look: look(common, &stderr), width };
+    let in_place = width.is_some() && !is_dumb(&env);
+    let setup = cli::run::Setup { json, wait: true, look: look(common, &stderr), width, in_place };
     cli::replay::replay(common, file, fast, &setup).await
 }
 

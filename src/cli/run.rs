@@ -33,6 +33,8 @@ pub struct Setup {
     pub look: Look,
     /// Columns of the terminal, if there is one.
     pub width: Option<usize>,
+    /// It can write over a line, so that a wait is counted down in place.
+    pub in_place: bool,
 }
 
 /// The prompt as a whole: the words of the command line, and stdin where one of them is `-`.

@@ -40,6 +40,10 @@ pub(super) struct Show {
     json: Option<Lines>,
     screen: Screen,
     look: Look,
+    /// Stderr is a terminal that can write over a line, so that a wait is counted down in place.
+    in_place: bool,
+    /// Such a line stands on stderr without its end; this is what it says when the wait is over.
+    standing: Option<String>,
     /// Words stream to stdout as they come, because a person reads it.
     live: bool,
     ending: Option<Ending>,
@@ -63,6 +67,8 @@ impl Show {
             json: setup.json.then(|| Lines::new(session)),
             screen: Screen::new(setup.look, setup.width.unwrap_or(WIDTH), root, texts),
             look: setup.look,
+            in_place: setup.in_place && !setup.json,
+            standing: None,
             live,
             ending: None,
             result: None,
@@ -147,6 +153,9 @@ impl Show {
             Some(json) => json.news(envelope),
             None => self.screen.show(envelope),
         };
+        if self.in_place && is_wait(envelope) {
+            return self.count_down();
+        }
         let to_stdout = self.json.is_some() || (self.live && matches!(envelope.source, Source::Main { .. }));
         for line in lines {
             if to_stdout { self.answer(&line) } else { self.progress(&line) }
@@ -167,6 +176,25 @@ impl Show {
         if self.json.is_none() {
             let lines = self.screen.tick();
             lines.iter().for_each(|line| self.progress(line));
+        }
+        if self.in_place {
+            self.count_down();
+        }
+    }
+
+    /// Writes the wait for the next attempt over itself.
+    fn count_down(&mut self) {
+        let Some(left) = self.screen.wait() else { return self.settle() };
+        if let Some(line) = self.screen.waiting(left) {
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K{line}");
+            self.standing = self.screen.waiting(Duration::ZERO);
+        }
+    }
+
+    /// Ends a line that stands without its end, before anything else is written.
+    fn settle(&mut self) {
+        if let Some(line) = self.standing.take() {
+            let _ = writeln!(io::stderr().lock(), "\r\x1b[2K{line}");
         }
     }
 
@@ -211,12 +239,20 @@ impl Show {
     }
 
     fn answer(&mut self, line: &str) {
+        self.settle();
         let mut out = io::stdout().lock();
         self.unread |= writeln!(out, "{line}").and_then(|()| out.flush()).is_err();
     }
 
     /// Progress that nobody reads is no reason to stop.
-    fn progress(&self, line: &str) {
+    fn progress(&mut self, line: &str) {
+        self.settle();
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
+}
+
+/// The main agent waits before it asks its model again.
+fn is_wait(envelope: &Envelope) -> bool {
+    let waits = |event: &AgentEvent| matches!(event, AgentEvent::Retrying { wait, .. } if !wait.is_zero());
+    matches!(envelope.source, Source::Main { .. }) && matches!(&envelope.news, News::Agent(event) if waits(event))
 }

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use reedline::{
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::line::Line;
+use super::out::width;
 
 /// Lines that the history keeps.
 const HISTORY: usize = 2_000;
@@ -56,7 +57,7 @@ pub(super) struct Editor {
     pub(super) printer: SyncSender<String>,
     /// What stands in the prompt.
     pub(super) line: Line,
-    busy: Arc<AtomicBool>,
+    state: Arc<Mutex<Shown>>,
     repaint: Box<dyn Fn() + Send + Sync>,
     leave: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -70,7 +71,7 @@ impl Editor {
         let printer = ExternalPrinter::new(WAITING);
         let sender = printer.sender();
         let line = Line::default();
-        let (busy, leave) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (state, leave) = (Arc::new(Mutex::new(Shown::default())), Arc::new(AtomicBool::new(false)));
         let mut reedline = Reedline::create()
             .with_external_printer(printer)
             .with_poll_interval(LOOK)
@@ -84,15 +85,19 @@ impl Editor {
             reedline = reedline.with_history(Box::new(history));
         }
         let repaint = reedline.repaint_signal();
-        let sign = Sign { busy: busy.clone() };
+        let sign = Sign { state: state.clone(), line: line.clone() };
         let thread = thread::Builder::new().name("prompt".into()).spawn(move || read(reedline, &sign, &typed))?;
         let repaint = Box::new(move || repaint.request_repaint());
-        Ok(Editor { printer: sender, line, busy, repaint, leave, thread: Some(thread) })
+        Ok(Editor { printer: sender, line, state, repaint, leave, thread: Some(thread) })
     }
 
-    /// Shows in the prompt whether the next line will be a steer.
-    pub(super) fn set_busy(&self, busy: bool) {
-        if self.busy.swap(busy, Ordering::Relaxed) != busy {
+    /// Shows in the prompt whether the next line will be a steer, and at its right end a wait that is counted down.
+    pub(super) fn show(&self, busy: bool, countdown: Option<String>) {
+        let shown = Shown { busy, countdown: countdown.unwrap_or_default() };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if *state != shown {
+            *state = shown;
+            drop(state);
             (self.repaint)();
         }
     }
@@ -176,9 +181,24 @@ fn keys() -> Keybindings {
     keys
 }
 
-/// The prompt: three columns, and what Enter will do.
+/// What changes in the prompt while nobody types.
+#[derive(Default, PartialEq, Eq)]
+struct Shown {
+    busy: bool,
+    /// Empty when nothing is waited for.
+    countdown: String,
+}
+
+/// The prompt: three columns, what Enter will do, and a countdown at the right end of the line.
 struct Sign {
-    busy: Arc<AtomicBool>,
+    state: Arc<Mutex<Shown>>,
+    line: Line,
+}
+
+impl Sign {
+    fn state(&self) -> MutexGuard<'_, Shown> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Prompt for Sign {
@@ -187,11 +207,13 @@ impl Prompt for Sign {
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
-        Cow::Borrowed("")
+        let countdown = self.state().countdown.clone();
+        // The editor's estimate of the rows of a line counts it in, and is right only while there is room for both.
+        Cow::Owned(if self.line.leaves_room_for(&countdown, width()) { countdown } else { String::new() })
     }
 
     fn render_prompt_indicator(&self, _mode: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed(if self.busy.load(Ordering::Relaxed) { " ↳ " } else { " > " })
+        Cow::Borrowed(if self.state().busy { " ↳ " } else { " > " })
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {

@@ -37,6 +37,12 @@ impl Line {
         !waited.map_or_else(|poisoned| poisoned.into_inner().1, |waited| waited.1).timed_out()
     }
 
+    /// Whether the line is one row that leaves room for a few words at its right end.
+    pub(super) fn leaves_room_for(&self, words: &str, width: usize) -> bool {
+        let typed = self.lock();
+        !typed.text.contains('\n') && typed.text.len() + words.len() + PROMPT + 1 < width
+    }
+
     /// From now on everything can be printed.
     pub(super) fn close(&self) {
         self.lock().over = true;

@@ -119,7 +119,7 @@ async fn hold(
             _ = tick.tick() => talk.tick().await,
         };
         if let Some(editor) = with.editor {
-            editor.set_busy(talk.is_busy());
+            editor.show(talk.is_busy(), talk.countdown());
         }
         if next == Next::Leave {
             return talk.exit().await;

@@ -18,6 +18,7 @@ use crate::terminal::Look;
 use crate::terminal::clean::clean;
 use crate::terminal::exit::Exit;
 use crate::terminal::screen::Screen;
+use crate::terminal::story;
 
 /// A second Ctrl-C within this time leaves.
 const TWICE: Duration = Duration::from_secs(1);
@@ -60,6 +61,11 @@ impl<'a> Talk<'a> {
 
     pub(super) fn is_busy(&self) -> bool {
         self.busy
+    }
+
+    /// How long the current run still waits before it asks its model again, in the words of the prompt.
+    pub(super) fn countdown(&self) -> Option<String> {
+        self.screen.wait().map(|left| format!("⟳ {}", story::whole(left)))
     }
 
     pub(super) fn is_waiting(&self) -> bool {

@@ -15,8 +15,6 @@ use crate::task::TaskId;
 
 /// A call that runs longer than this is told before it ends.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How often a long wait for the next attempt is counted down.
-const COUNT: Duration = Duration::from_secs(10);
 /// Lines of a tool's output that a watched worker shows per call.
 const OUTPUT: usize = 20;
 /// Columns that a streamed line leaves free.
@@ -51,8 +49,14 @@ struct Voice {
     calls: HashMap<CallId, Call>,
     turn: Turn,
     failed: bool,
-    /// When the next attempt is made, and what was last said of it.
-    retry: Option<(Instant, Duration)>,
+    wait: Option<Wait>,
+}
+
+/// The wait for the next attempt of a model call.
+struct Wait {
+    until: Instant,
+    attempt: u32,
+    why: String,
 }
 
 struct Call {
@@ -136,6 +140,18 @@ impl Screen {
         lines
     }
 
+    /// How long the main agent still waits before its model is asked again; `None` when it does not wait.
+    pub fn wait(&self) -> Option<Duration> {
+        let wait = self.main.wait.as_ref()?;
+        Some(wait.until.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    }
+
+    /// The line of that wait with so much of it left, in one row; with nothing left it stands as what has been.
+    pub fn waiting(&self, left: Duration) -> Option<String> {
+        let wait = self.main.wait.as_ref()?;
+        Some(story::waiting(self.look, wait.attempt, left, &wait.why, self.width))
+    }
+
     fn worker(&mut self, task: TaskId, event: &AgentEvent) -> Vec<String> {
         let look = self.look;
         let turn = self.turns.entry(task).or_default();
@@ -189,7 +205,7 @@ impl Turn {
 impl Voice {
     fn tell(&mut self, event: &AgentEvent, look: Look, width: usize) -> Vec<String> {
         self.turn.follow(event);
-        self.retry = None;
+        self.wait = None;
         let room = width.saturating_sub(MARGIN);
         match event {
             AgentEvent::RunStarted => {
@@ -219,8 +235,9 @@ impl Voice {
             }
             AgentEvent::Retrying { attempt, wait, why } => {
                 self.text.clear();
-                self.retry = Some((Instant::now() + *wait, *wait));
                 let anew = if std::mem::take(&mut self.thread) { " · the answer begins anew" } else { "" };
+                let (until, told) = (Instant::now() + *wait, format!("{why}{anew}"));
+                self.wait = Some(Wait { until, attempt: *attempt, why: told });
                 vec![format!("{}{}", story::retry(look, *attempt, *wait, why), look.dim(anew))]
             }
             AgentEvent::Noted { note } => vec![format!("  {}", seen(look, note, self.turn.next()))],
@@ -273,13 +290,6 @@ impl Voice {
         for ran in late {
             ran.told = true;
             lines.push(story::running(look, &ran.call, ran.since.elapsed(), width));
-        }
-        if let Some((at, said)) = &mut self.retry {
-            let left = at.saturating_duration_since(Instant::now());
-            if !left.is_zero() && *said >= left + COUNT {
-                *said = left;
-                lines.push(story::counted(look, left));
-            }
         }
         lines
     }

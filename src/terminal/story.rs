@@ -66,9 +66,18 @@ pub fn retry(look: Look, attempt: u32, wait: Duration, why: &str) -> String {
     format!("{} attempt {attempt} in {} · {}", look.warn("⟳"), span(wait), one_line(why))
 }
 
-/// `⟳ 20s left`: the next attempt is still to come.
-pub fn counted(look: Look, left: Duration) -> String {
-    format!("{} {} left", look.warn("⟳"), span(left))
+/// [`retry`] in one row, to be written over itself: `⟳ attempt 2 in 12s · anthropic: overloaded`; without a number once
+/// nothing is left.
+pub fn waiting(look: Look, attempt: u32, left: Duration, why: &str, width: usize) -> String {
+    let left = if left.is_zero() { String::new() } else { format!(" in {}", whole(left)) };
+    let told = cut(&format!("attempt {attempt}{left} · {}", one_line(why)), width.saturating_sub(3));
+    format!("{} {told}", look.warn("⟳"))
+}
+
+/// A wait in whole seconds, begun ones counted: `12s`, `2m14s`.
+pub fn whole(left: Duration) -> String {
+    let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+    if seconds < 10 { format!("{seconds}s") } else { span(Duration::from_secs(seconds)) }
 }
 
 /// `≈ conversation shortened: 180k → 22k tokens`.

@@ -5,3 +5,4 @@ mod hangup;
 mod line;
 pub mod pty;
 mod story;
+mod wait;

@@ -171,3 +171,18 @@ fn a_watched_worker_is_shown_closely_and_no_other() {
     let lines = shown(&mut screen, &Source::Task(TaskId(1)), events());
     assert_eq!(lines, ["t_001 │ ● I look.", "t_001 │ │ line one", "t_001 │ ├ shell ls ✓ 1.2s"]);
 }
+
+#[test]
+fn a_wait_is_one_row_that_can_be_written_over_and_ends_with_the_next_event() {
+    let mut screen = screen(Texts::Shown);
+    let wait = Duration::from_secs(90);
+    let retrying = AgentEvent::Retrying { attempt: 3, wait, why: format!("a: {}\nlong", "very ".repeat(40)) };
+    shown(&mut screen, &main_source(), vec![retrying]);
+    assert!(screen.wait().is_some_and(|left| left <= wait && left > wait - Duration::from_secs(5)));
+    let row = screen.waiting(Duration::from_millis(61_500)).unwrap();
+    assert!(row.starts_with("⟳ attempt 3 in 1m02s · a: very"), "{row}");
+    assert!(row.chars().count() <= 60 && !row.contains('\n'), "{row}");
+    assert!(screen.waiting(Duration::ZERO).unwrap().starts_with("⟳ attempt 3 · a: very"));
+    shown(&mut screen, &main_source(), vec![text("on")]);
+    assert_eq!((screen.wait(), screen.waiting(wait)), (None, None));
+}
