@@ -12,6 +12,7 @@ use crate::agent::Limits;
 use crate::model::ModelId;
 use crate::model::catalog::{Choice, Models, Settings};
 use crate::model::provider::Effort;
+use crate::model::react::Protocol;
 use crate::workspace::policy::Profile;
 
 /// Reads values out of what was written.
@@ -70,10 +71,14 @@ impl<'a> Checked<'a> {
             ("max", Effort::Max),
         ];
         let effort = self.raw.get("effort").map(|_| self.word("effort", &efforts, Effort::Medium)).transpose()?;
-        let Some(setting) = self.raw.get("temperature") else { return Ok(Settings { temperature: None, effort }) };
+        let protocols = [("native", Protocol::Native), ("react", Protocol::React), ("auto", Protocol::Auto)];
+        let protocol = self.word("protocol", &protocols, Protocol::Auto)?;
+        let Some(setting) = self.raw.get("temperature") else {
+            return Ok(Settings { temperature: None, effort, protocol });
+        };
         let number = plain(&setting.value).trim().parse().ok().filter(|number| (0.0..=2.0).contains(number));
         let temperature = Some(number.ok_or_else(|| wrong("temperature", setting, "a number from 0 to 2"))?);
-        Ok(Settings { temperature, effort })
+        Ok(Settings { temperature, effort, protocol })
     }
 
     /// A warning about a setting that the chosen model does not get.

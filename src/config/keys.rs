@@ -24,6 +24,7 @@ pub(super) const KEYS: &[Key] = &[
     key("context_window", None, true),
     key("temperature", None, true),
     key("effort", None, false),
+    key("protocol", Some("auto"), true),
     key("max_turns", Some("200"), false),
     key("worker_max_turns", Some("100"), false),
     key("workers", Some("8"), false),

@@ -17,6 +17,7 @@ use super::governor::Governors;
 use super::http::{Http, Timeouts};
 use super::pilot::Pilot;
 use super::provider::{Effort, Provider};
+use super::react::Protocol;
 use super::retry::PATIENCE;
 use super::scripted::Scripted;
 use super::{Model, ModelId};
@@ -48,6 +49,8 @@ pub struct Settings {
     pub temperature: Option<f64>,
     /// How hard it thinks; `None` leaves it to the provider.
     pub effort: Option<Effort>,
+    /// How it is given tools.
+    pub protocol: Protocol,
 }
 
 /// The model that was chosen.

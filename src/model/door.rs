@@ -16,6 +16,7 @@ use super::http::{Endpoint, Http};
 use super::line::{Breaks, Figures, Line, Spoken};
 use super::price::Price;
 use super::provider::{KnownModel, Provider, Wire};
+use super::react::{Protocol, React};
 use super::retry::Retry;
 use super::{Model, ModelId};
 
@@ -89,7 +90,13 @@ impl Door {
             Wire::Anthropic => Arc::new(Spoken(Anthropic { line })),
             Wire::Chat => Arc::new(Spoken(Chat { line })),
         };
-        Ok(Arc::new(Retry::new(model).with_governor(governor)))
+        let model = Arc::new(Retry::new(model).with_governor(governor));
+        let takes_tools = self.provider.model(&id.model).and_then(|known| known.tools).unwrap_or(true);
+        Ok(match settings.protocol {
+            Protocol::Native => model,
+            Protocol::Auto if takes_tools => Arc::new(React::when_refused(model)),
+            Protocol::Auto | Protocol::React => Arc::new(React::new(model)),
+        })
     }
 
     fn line(&self, id: &ModelId, http: &Arc<Http>, settings: &Settings) -> Result<Line, NoModel> {

@@ -23,6 +23,18 @@ use rewrite::{Told, is_cut, thought};
 /// Most times that the model is asked for one reply; after that its words count as they are.
 const ASKS: u32 = 2;
 
+/// How models are given tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// As the wire format has it, whatever the model makes of it.
+    Native,
+    /// In words, also where the model takes tools.
+    React,
+    /// As the wire format has it, and in words where the catalogue or the server says that the model takes none.
+    #[default]
+    Auto,
+}
+
 /// Decorates a model with tools in words.
 pub struct React {
     inner: Arc<dyn Model>,

@@ -217,6 +217,7 @@ fn values_out_of_their_range_are_refused_with_place_and_remedy() {
             "effort: hard",
             "effort is hard in ws/config.md line 2; it must be one of off, minimal, low, medium, high, max",
         ),
+        ("protocol: words", "protocol is words in ws/config.md line 2; it must be one of native, react, auto"),
         ("durability: never", "durability is never in ws/config.md line 2; it must be one of always, turn, off"),
         ("profile: root", "profile is root in ws/config.md line 2; it must be one of free, workspace, curated"),
         ("tools: 3", "tools is 3 in ws/config.md line 2; it must be a list of names, like [shell, read_file]"),

@@ -20,7 +20,7 @@ fn streamed(server: &Server) -> Vec<Value> {
 #[tokio::test]
 async fn settings_reach_the_request_in_the_words_of_the_provider() {
     let server = Server::list([says().text("ok"), says().text("ok"), says().text("ok")]);
-    let settings = Settings { temperature: Some(0.7), effort: Some(Effort::Low) };
+    let settings = Settings { temperature: Some(0.7), effort: Some(Effort::Low), ..Settings::default() };
     let models = models(&server, Timeouts::default()).with_settings(settings);
     for id in ["anthropic/claude-sonnet-4-6", "anthropic/claude-haiku-4-5", "anthropic/claude-sonnet-5-5"] {
         Ask::new([Message::user("hi")]).send(&models.get(&id_of(id)).unwrap()).await.0.unwrap();

@@ -19,7 +19,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S4-14", "model::react::play::s4_14_s4_15_strange_tools_and_failing_tools_are_observations"),
     tested("S4-15", "model::react::play::s4_14_s4_15_strange_tools_and_failing_tools_are_observations"),
     tested("S4-16", "parity::run::s0_21_s0_23_s4_16_a_model_that_fails_is_an_event_an_ending_and_an_error"),
-    later("S4-17", "tool groups"),
+    tested("S4-17", "story::words::s4_17_temperature_tokens_and_the_system_prompt_are_set"),
     tested("S4-18", "parity::tools::s4_18_the_schema_comes_from_the_types_and_the_doc_comments"),
     tested("S4-19", "parity::tools::s0_33_s4_19_a_tool_is_its_name_its_description_its_parameters_and_what_it_does"),
     tested("S4-20", "parity::tools::s0_34_s4_20_tools_are_collected_and_found_by_name"),

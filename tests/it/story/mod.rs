@@ -9,6 +9,7 @@ mod room;
 mod signals;
 mod slips;
 mod whole;
+mod words;
 
 use std::fs;
 use std::path::Path;
