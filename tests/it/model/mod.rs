@@ -7,6 +7,7 @@ mod fallback;
 mod faults;
 mod governor;
 mod line;
+mod network;
 mod overflow;
 mod price;
 mod react;
