@@ -1,6 +1,8 @@
 //! Models that stand in for one that is down. Who is down is known to all agents of a program: a hundred workers need
 //! not each find it out, and nobody goes to and fro, for every change of model costs what is cached of the prompt.
 
+mod patience;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,10 +27,10 @@ pub struct Fallbacks {
 
 /// A model with those that stand in behind it.
 ///
-/// The next is asked when one fails for good and another provider may do better: it cannot be reached, is overloaded,
-/// limits too long, has no credit left, or answers what nobody understands. A wrong key, an unknown model, a request
-/// that is refused or too long are told as they are, for a person or the loop to act on. A stand-in that refuses is
-/// passed over, except when the conversation is too long for it.
+/// The next is asked when one fails for good, or again and again, and another provider may do better: it cannot be
+/// reached, is overloaded or silent, limits too long, has no credit left, or answers what nobody understands. A wrong
+/// key, an unknown model, a request that is refused or too long are told as they are, for a person or the loop to act
+/// on. A stand-in that refuses is passed over, except when the conversation is too long for it.
 struct Fallback {
     first: Arc<dyn Model>,
     others: Vec<Arc<dyn Model>>,
@@ -68,13 +70,17 @@ impl Model for Fallback {
         on_delta: &'a mut (dyn FnMut(Delta) + Send),
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
-            let mut order = self.outages.order(self);
+            let mut order = self.outages.order(self).peekable();
             let mut model = order.next().unwrap_or(&self.first);
             let mut failed = Vec::new();
             let mut attempt = 1;
             loop {
                 self.outages.asked(model.id());
-                let error = match model.reply(request, on_delta).await {
+                let told = match order.peek() {
+                    Some(_) => patience::ask(&**model, request, on_delta).await,
+                    None => model.reply(request, on_delta).await,
+                };
+                let error = match told {
                     Err(error) if moves_on(error.fault, model.id() == self.id()) => error,
                     told => {
                         self.outages.is_up(model.id());

@@ -10,6 +10,8 @@ use tillerman::message::{Block, CallId, Message, Opaque, RawArgs, Role, Thinking
 use tillerman::model::fallback::Fallbacks;
 use tillerman::model::{Delta, Fault, Model, ModelError, ModelId, Reply, Request, Stop};
 
+use tokio::time::Instant;
+
 use super::talk::{Ask, BOTH, id_of, model, told};
 use crate::server::{Server, says};
 
@@ -213,6 +215,64 @@ async fn a_model_does_not_stand_in_for_itself() {
     let alone = Fallbacks::new(vec![first.clone()]).behind(first.clone());
     assert_eq!(ask(&alone).await, (Err((Fault::Network, "a: network".to_owned())), vec![]));
     assert_eq!(first.asked(), 1);
+}
+
+/// Fails at once, waits so long, and then says its words with such pauses before each, and no more.
+struct Stubborn {
+    id: ModelId,
+    wait: Duration,
+    words: Vec<Duration>,
+}
+
+impl Model for Stubborn {
+    fn id(&self) -> &ModelId {
+        &self.id
+    }
+
+    fn reply<'a>(
+        &'a self,
+        _: Request<'a>,
+        on_delta: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(120)).await;
+            on_delta(Delta::Retrying { attempt: 2, wait: self.wait, why: "a: silent".to_owned() });
+            tokio::time::sleep(self.wait).await;
+            for pause in &self.words {
+                tokio::time::sleep(*pause).await;
+                on_delta(Delta::Text("I am".to_owned()));
+            }
+            if self.words.is_empty() {
+                std::future::pending::<()>().await;
+            }
+            let (message, model) = (Message::assistant("I am"), self.id.clone());
+            Ok(Reply { message, usage: Usage::default(), stop: Stop::EndTurn, model, cost: None })
+        })
+    }
+}
+
+/// Who answers instead of a stubborn model, if anybody, and after how many seconds; the other takes one.
+async fn instead_of(wait: u64, words: &[u64]) -> (String, u64) {
+    let words = words.iter().copied().map(Duration::from_secs).collect();
+    let first = Stubborn { id: id_of("a/1"), wait: Duration::from_secs(wait), words };
+    let model = Fallbacks::new(vec![Switch::up("b/2")]).behind(Arc::new(first));
+    let begun = Instant::now();
+    let (reply, deltas) = Ask::new([Message::user("hi")]).send(&model).await;
+    let why =
+        deltas.iter().rev().find_map(|d| if let Delta::Retrying { why, .. } = d { Some(why.clone()) } else { None });
+    let reply = reply.unwrap();
+    if reply.model == id_of("b/2") {
+        assert_eq!(why.unwrap(), "a: silent (not waited for any longer); asking b/2");
+    }
+    (reply.model.to_string(), begun.elapsed().as_secs())
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_fails_and_stays_silent_is_waited_for_a_minute_and_one_that_speaks_is_heard_out() {
+    assert_eq!(instead_of(1, &[]).await, ("b/2".to_owned(), 120 + 60 + 1));
+    assert_eq!(instead_of(1, &[90]).await, ("b/2".to_owned(), 120 + 60 + 1), "it would have spoken too late");
+    assert_eq!(instead_of(1, &[30, 600]).await, ("a/1".to_owned(), 120 + 1 + 30 + 600));
+    assert_eq!(instead_of(90, &[1]).await, ("b/2".to_owned(), 120 + 1), "what is too late is not waited for at all");
 }
 
 /// The proof of one provider's reasoning is for itself alone; the words and calls go to whoever stands in.
