@@ -8,14 +8,15 @@
 //! server.requests()[1].body["messages"]
 //! ```
 //! It lives on its own thread and in real time, so it serves `#[test]`, `#[tokio::test]`, paused time and the real
-//! binary alike. `Says` is rendered in the format of the path it is asked on: `…/messages` as Anthropic, else as
-//! OpenAI Chat Completions. A request with an orphan call or result, or other things that providers refuse, is
+//! binary alike. `Says` is rendered in the format of the path it is asked on: `…/messages` as Anthropic, `…/responses`
+//! as OpenAI Responses, else as OpenAI Chat Completions. A request with an orphan call or result, or other things that providers refuse, is
 //! answered with 400, and the test fails when the server is dropped. When a list has no more answers the request is
 //! answered with 400 "the script has no more answers".
 //! `Response` steps: `send`, `sleep`, `hold` (until a file exists), `drip`, `stall` (until the client closes), `rst`, `fin`.
 #![allow(dead_code, reason = "tests of several rooms each use a part")]
 
 mod check;
+mod items;
 mod says;
 mod wire;
 
@@ -174,19 +175,34 @@ impl Captured {
 
     /// The texts of the user's messages after the assistant's last one, results not included.
     pub fn last_user(&self) -> String {
-        check::tail(&self.body).iter().filter_map(check::user_text).collect::<Vec<_>>().join("\n")
+        self.tail().iter().filter_map(check::user_text).collect::<Vec<_>>().join("\n")
     }
 
     /// The results after the assistant's last message: call id and text.
     pub fn results(&self) -> Vec<(String, String)> {
-        check::tail(&self.body).iter().flat_map(check::results).collect()
+        self.tail().iter().flat_map(check::results).collect()
+    }
+
+    /// How often the assistant spoke.
+    pub fn turns(&self) -> usize {
+        let messages = check::messages(&self.body);
+        let spoke = |message: &Value| message["role"] == "assistant";
+        // Where what it said is a list of items, several of them are one turn.
+        (0..messages.len()).filter(|at| spoke(&messages[*at]) && (*at == 0 || !spoke(&messages[at - 1]))).count()
+    }
+
+    /// The messages after the assistant's last one.
+    fn tail(&self) -> Vec<Value> {
+        let mut messages = check::messages(&self.body);
+        let last = messages.iter().rposition(|message| message["role"] == "assistant");
+        messages.split_off(last.map_or(0, |at| at + 1))
     }
 
     /// The system prompt.
     pub fn system(&self) -> String {
-        match &self.body["system"] {
-            Value::String(text) => text.clone(),
-            _ => self.body["messages"][0]["content"].as_str().unwrap_or_default().to_owned(),
+        match (&self.body["system"], &self.body["instructions"]) {
+            (Value::String(text), _) | (_, Value::String(text)) => text.clone(),
+            (_, _) => self.body["messages"][0]["content"].as_str().unwrap_or_default().to_owned(),
         }
     }
 }

@@ -2,22 +2,80 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Captured;
 
 /// Says what a provider would refuse in the request.
 pub(super) fn sound(request: &Captured) -> Result<(), String> {
-    let anthropic = request.path.ends_with("/messages");
-    if request.method != "POST" || !(anthropic || request.path.ends_with("/chat/completions")) {
+    let is = |end: &str| request.method == "POST" && request.path.ends_with(end);
+    let (list, check): (&str, fn(&[Value]) -> Result<(), String>) = if is("/messages") {
+        ("messages", check_anthropic)
+    } else if is("/chat/completions") {
+        ("messages", check_openai)
+    } else if is("/responses") {
+        ("input", check_responses)
+    } else {
         return Ok(());
-    }
-    let messages = request.body["messages"].as_array().filter(|messages| !messages.is_empty());
-    let Some(messages) = messages else {
-        return Err(format!("no messages in {}", String::from_utf8_lossy(&request.raw)));
     };
-    let checked = if anthropic { check_anthropic(messages) } else { check_openai(messages) };
-    checked.map_err(|why| format!("{} {why} in {}", request.path, request.body["messages"]))
+    match request.body[list].as_array().filter(|list| !list.is_empty()) {
+        None => Err(format!("no {list} in {}", String::from_utf8_lossy(&request.raw))),
+        Some(items) => check(items).map_err(|why| format!("{} {why} in {}", request.path, request.body[list])),
+    }
+}
+
+/// Every result behind its call and before the next turn, what is sealed before what it led to, and nothing twice.
+fn check_responses(items: &[Value]) -> Result<(), String> {
+    let mut open: HashSet<&str> = HashSet::new();
+    let mut used: HashSet<&str> = HashSet::new();
+    let mut answering = false;
+    for (at, item) in items.iter().enumerate() {
+        let word = |key: &str| item[key].as_str().unwrap_or_default();
+        let kind = word("type");
+        let spoken = kind != "function_call_output" && word("role") != "user";
+        if item.get("id").is_some() || item.get("status").is_some() {
+            return Err(format!("item {at} has an id, though nothing is stored"));
+        }
+        if (!spoken || answering) && kind != "function_call_output" && !open.is_empty() {
+            return Err(format!("orphan calls {open:?} before item {at}"));
+        }
+        answering = !spoken;
+        match kind {
+            "message" => {
+                let expected: &[&str] = if spoken { &["output_text"] } else { &["input_text", "input_image"] };
+                let parts = item["content"].as_array().filter(|parts| !parts.is_empty()).ok_or("no content")?;
+                let fits = |part: &Value| {
+                    expected.contains(&part["type"].as_str().unwrap_or_default()) && part["text"].as_str() != Some("")
+                };
+                if !parts.iter().all(fits) {
+                    return Err(format!("item {at} has a part that does not belong into it"));
+                }
+            }
+            "function_call" => {
+                let args = serde_json::from_str::<Value>(word("arguments"));
+                let sound = fits(word("call_id")) && fits(word("name")) && args.is_ok_and(|args| args.is_object());
+                if !sound || !used.insert(word("call_id")) || !open.insert(word("call_id")) {
+                    return Err(format!("item {at} has a bad or used id, a bad name, or arguments that are no object"));
+                }
+            }
+            "function_call_output" => {
+                if !open.remove(word("call_id")) || !item["output"].is_string() {
+                    return Err(format!("item {at} answers no open call"));
+                }
+            }
+            "reasoning" => {
+                let next = items.get(at + 1).map(|next| (&next["type"], &next["role"]));
+                let led = next.is_some_and(|(kind, role)| {
+                    kind == "reasoning" || kind == "function_call" || (kind == "message" && role == "assistant")
+                });
+                if !led || !item["summary"].is_array() || !used.insert(word("encrypted_content")) {
+                    return Err(format!("item {at} leads to nothing, or is not sealed, or was sent before"));
+                }
+            }
+            other => return Err(format!("item {at} is of type {other:?}")),
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("orphan calls {open:?}")) }
 }
 
 fn check_anthropic(messages: &[Value]) -> Result<(), String> {
@@ -104,11 +162,17 @@ fn fits(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// The messages after the assistant's last one.
-pub(super) fn tail(body: &Value) -> &[Value] {
-    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let last = messages.iter().rposition(|message| message["role"] == "assistant");
-    &messages[last.map_or(0, |at| at + 1)..]
+/// The conversation as messages; items that are no messages are made to look like those of Chat Completions.
+pub(super) fn messages(body: &Value) -> Vec<Value> {
+    let list = |name: &str| body[name].as_array().cloned().unwrap_or_default();
+    let message = |item: Value| match item["type"].as_str() {
+        Some("function_call_output") => {
+            json!({"role": "tool", "tool_call_id": item["call_id"], "content": item["output"]})
+        }
+        Some("message") => item,
+        _ => json!({"role": "assistant", "item": item}),
+    };
+    if body["input"].is_array() { list("input").into_iter().map(message).collect() } else { list("messages") }
 }
 
 pub(super) fn user_text(message: &Value) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Well-formed streamed replies in both wire formats.
+//! Well-formed streamed replies in all wire formats.
 
 use std::fmt::Write;
 
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 /// What a model says in one reply: blocks in order, then why it stopped and what it cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Says {
-    blocks: Vec<Said>,
+    pub(super) blocks: Vec<Said>,
     stop: Option<&'static str>,
-    input: u64,
-    cached: u64,
-    output: u64,
+    pub(super) input: u64,
+    pub(super) cached: u64,
+    pub(super) output: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Said {
+pub(super) enum Said {
     Text(String),
     Thinking { text: String, signature: String },
     Call { id: String, name: String, args: String },
@@ -32,7 +32,7 @@ impl Says {
         self
     }
 
-    /// Reasoning; the signature is sent in Anthropic's format only.
+    /// Reasoning; the signature is sent where the format has one.
     pub fn thinking(mut self, text: &str, signature: &str) -> Says {
         self.blocks.push(Said::Thinking { text: text.to_owned(), signature: signature.to_owned() });
         self
@@ -60,9 +60,18 @@ impl Says {
         self
     }
 
-    fn stop_reason(&self) -> &'static str {
+    pub(super) fn stop_reason(&self) -> &'static str {
         let calls = self.blocks.iter().any(|block| matches!(block, Said::Call { .. }));
         self.stop.unwrap_or(if calls { "tool_use" } else { "end_turn" })
+    }
+
+    /// The event stream in the format of the path it is asked for on.
+    pub fn on(&self, path: &str) -> String {
+        match path {
+            path if path.ends_with("/messages") => self.anthropic(),
+            path if path.ends_with("/responses") => self.responses(),
+            _ => self.openai(),
+        }
     }
 
     /// The event stream of Anthropic Messages.
@@ -155,7 +164,7 @@ impl Says {
     }
 }
 
-fn halves(text: &str) -> (&str, &str) {
+pub(super) fn halves(text: &str) -> (&str, &str) {
     let middle = (text.len() / 2..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     text.split_at(middle)
 }
