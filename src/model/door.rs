@@ -17,6 +17,7 @@ use super::line::{Breaks, Figures, Line, Spoken};
 use super::price::Price;
 use super::provider::{KnownModel, Provider, Wire};
 use super::react::{Protocol, React};
+use super::responses::Responses;
 use super::retry::Retry;
 use super::{Model, ModelId};
 
@@ -88,6 +89,7 @@ impl Door {
         let governor = governors.of(&line.endpoint.url, line.endpoint.key_variable.as_deref());
         let model: Arc<dyn Model> = match self.provider.wire {
             Wire::Anthropic => Arc::new(Spoken(Anthropic { line })),
+            Wire::Responses => Arc::new(Spoken(Responses { line })),
             Wire::Chat => Arc::new(Spoken(Chat { line })),
         };
         let model = Arc::new(Retry::new(model).with_governor(governor));
@@ -174,7 +176,9 @@ impl Door {
                 insert("anthropic-version", "2023-06-01")?;
                 key.map_or(Ok(()), |key| insert("x-api-key", key))?;
             }
-            Wire::Chat => key.map_or(Ok(()), |key| insert("authorization", &format!("Bearer {key}")))?,
+            Wire::Responses | Wire::Chat => {
+                key.map_or(Ok(()), |key| insert("authorization", &format!("Bearer {key}")))?;
+            }
         }
         Ok(headers)
     }
@@ -184,6 +188,7 @@ impl Door {
         let end = match self.provider.wire {
             Wire::Anthropic if path.ends_with("/v1") => "/messages",
             Wire::Anthropic => "/v1/messages",
+            Wire::Responses => "/responses",
             Wire::Chat => "/chat/completions",
         };
         base.set_path(&format!("{path}{end}"));

@@ -77,6 +77,30 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Brings the part in a slot to what its provider finally says of it: the arguments of a call become that, text
+    /// gets what its end still lacks. What was told is never taken back.
+    pub(super) fn settle(&mut self, slot: usize, whole: &str) {
+        match self.parts.get_mut(slot) {
+            Some(Part::Text(told) | Part::Thinking { text: told, .. }) => {
+                let rest = whole.strip_prefix(told.as_str()).unwrap_or_default();
+                self.add(slot, rest);
+            }
+            Some(Part::Call { args, .. }) if !whole.is_empty() => {
+                self.size += whole.len().saturating_sub(args.len());
+                whole.clone_into(args);
+            }
+            Some(Part::Call { .. }) | None => {}
+        }
+    }
+
+    /// Nothing was added to the part in a slot.
+    pub(super) fn is_blank(&self, slot: usize) -> bool {
+        self.parts.get(slot).is_none_or(|part| match part {
+            Part::Text(text) | Part::Thinking { text, .. } => text.is_empty(),
+            Part::Call { args, .. } => args.is_empty(),
+        })
+    }
+
     /// The provider's proof of the reasoning in a slot, made by the function if there is none yet, to which so many
     /// bytes are going to be added.
     pub(super) fn proof(&mut self, slot: usize, bytes: usize, new: impl FnOnce() -> Opaque) -> Option<&mut Value> {
@@ -209,6 +233,13 @@ pub(super) fn plain_id(id: &CallId) -> String {
     }
     let plain: String = id.0.chars().map(|c| if fits(c) { c } else { '_' }).take(55).collect();
     format!("{plain}_{:08x}", crc32fast::hash(id.0.as_bytes()))
+}
+
+/// A tool's name in 1 to 64 letters, digits, `_` and `-`: models make up others, and no provider takes them back.
+pub(super) fn plain_name(name: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let plain: String = name.chars().map(fits).take(64).collect();
+    if plain.is_empty() { "_".to_owned() } else { plain }
 }
 
 /// A call id in nine letters and digits; the same for the same id.

@@ -143,7 +143,7 @@ impl Refusal {
             Fault::Auth
         } else if code(&["model_not_found", "not_found_error"]) {
             Fault::NoSuchModel
-        } else if code(&["invalid_request", "invalid_argument", "invalid_value"]) || self.status.is_some() {
+        } else if code(&["invalid_", "_policy", "image_"]) || self.status.is_some() {
             Fault::BadRequest
         } else {
             // Only an event inside a stream has no status: the request was accepted and something broke later.

@@ -19,6 +19,7 @@ pub mod price;
 pub mod provider;
 pub mod react;
 pub mod recording;
+mod responses;
 pub mod retry;
 pub mod scripted;
 pub mod sse;

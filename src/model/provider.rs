@@ -52,6 +52,8 @@ pub struct Provider {
 pub enum Wire {
     /// Anthropic Messages.
     Anthropic,
+    /// OpenAI Responses.
+    Responses,
     /// OpenAI Chat Completions, the common tongue.
     Chat,
 }
