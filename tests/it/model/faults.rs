@@ -8,7 +8,7 @@ use tillerman::model::catalog::Models;
 use tillerman::model::http::Timeouts;
 use tillerman::model::{Delta, Fault, Model, ModelError, Reply, Stop};
 
-use super::talk::{Ask, BOTH, KEY, id_of, model, models, told};
+use super::talk::{ALL, ANTHROPIC, Ask, CHAT, KEY, RESPONSES, id_of, model, models, stream, told};
 use crate::server::{Response, Server, says};
 
 /// Asks once, in real time.
@@ -45,7 +45,7 @@ async fn faults_that_a_person_must_solve_end_at_once() {
         (302, String::new(), Fault::BadRequest),
     ];
     for (status, body, expected) in cases {
-        for id in BOTH {
+        for id in ALL {
             let (error, requests) = fault(id, Response::status(status, &body)).await;
             assert_eq!((error.fault, requests), (expected, 1), "{id} {status} {body}: {error}");
         }
@@ -56,7 +56,7 @@ async fn faults_that_a_person_must_solve_end_at_once() {
 #[tokio::test]
 async fn a_fault_names_what_to_do_and_never_the_key() {
     let echo = format!("bad key {KEY} in {}", "x".repeat(5000) + KEY);
-    for (id, variable) in BOTH.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY"]) {
+    for (id, variable) in ALL.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_API_KEY"]) {
         let (error, _) = fault(id, Response::status(401, &error_body("authentication_error", &echo))).await;
         assert!(error.message.contains(variable) && error.message.contains("127.0.0.1"), "{error}");
         assert!(!error.message.contains(KEY) && !format!("{error:?}").contains(KEY));
@@ -64,10 +64,10 @@ async fn a_fault_names_what_to_do_and_never_the_key() {
         let (error, _) = fault(id, Response::status(404, "{}")).await;
         assert!(error.message.contains(&id_of(id).model), "{error}");
     }
-    let (error, _) = fault(BOTH[0], Response::with(307, &[("location", "https://evil.example/v1")], "")).await;
+    let (error, _) = fault(ANTHROPIC, Response::with(307, &[("location", "https://evil.example/v1")], "")).await;
     assert!(error.message.contains("redirects to https://evil.example/v1"), "{error}");
     let (error, _) =
-        fault(BOTH[0], Response::with(200, &[("content-type", "text/html")], "<html>Sign in</html>")).await;
+        fault(ANTHROPIC, Response::with(200, &[("content-type", "text/html")], "<html>Sign in</html>")).await;
     assert_eq!(error.fault, Fault::BadRequest);
     assert!(error.message.contains("a web page; is the base URL right?"), "{error}");
 }
@@ -83,7 +83,7 @@ async fn a_placeholder_instead_of_a_key_leaves_words_alone() {
         "ANTHROPIC_BASE_URL" => Some(url.clone()),
         _ => None,
     };
-    let model = Models::from_env(&env).unwrap().get(&id_of(BOTH[0])).unwrap();
+    let model = Models::from_env(&env).unwrap().get(&id_of(ANTHROPIC)).unwrap();
     let error = Ask::new([Message::user("hi")]).send(&model).await.0.expect_err("a fault");
     let expected = "401 from 127.0.0.1: no token; ask the token office; check the key in ANTHROPIC_API_KEY";
     assert_eq!(error.message, expected);
@@ -92,7 +92,7 @@ async fn a_placeholder_instead_of_a_key_leaves_words_alone() {
 #[tokio::test]
 async fn a_gateways_page_is_named_by_its_title() {
     let page = "<!doctype html><html><head><title>404\n Not Here</title></head><body>long story</body></html>";
-    let (error, _) = fault(BOTH[0], Response::with(400, &[("content-type", "text/html")], page)).await;
+    let (error, _) = fault(ANTHROPIC, Response::with(400, &[("content-type", "text/html")], page)).await;
     assert_eq!(error.message, "400 from 127.0.0.1: a web page, 404 Not Here");
 }
 
@@ -109,7 +109,7 @@ async fn a_server_that_takes_no_tools_is_known_by_its_text_and_asked_once() {
         (400, "Function calling is not enabled for models/gemma-3-12b-it"),
     ];
     for (status, text) in texts {
-        for id in BOTH {
+        for id in ALL {
             let (error, requests) = fault(id, Response::status(status, &error_body("server_error", text))).await;
             assert_eq!((error.fault, requests), (Fault::NoTools, 1), "{id} {text}");
             assert!(error.message.contains("`protocol: react`"), "{error}");
@@ -139,19 +139,19 @@ async fn an_overflow_is_known_by_its_text() {
     ];
     for text in texts {
         let (error, requests) =
-            fault(BOTH[1], Response::status(400, &json!({"error": {"message": text}}).to_string())).await;
+            fault(CHAT, Response::status(400, &json!({"error": {"message": text}}).to_string())).await;
         assert_eq!((error.fault, requests), (Fault::Overflow, 1), "{text}");
     }
     let body = json!({"error": {"message": "no", "code": "context_length_exceeded"}}).to_string();
-    assert_eq!(fault(BOTH[1], Response::status(400, &body)).await.0.fault, Fault::Overflow);
+    assert_eq!(fault(CHAT, Response::status(400, &body)).await.0.fault, Fault::Overflow);
     // z.ai and Ollama say nothing and cut.
     let silent = says().stop("max_tokens").usage(272_000, 0, 0);
-    assert_eq!(fault(BOTH[1], silent.into()).await.0.fault, Fault::Overflow);
+    assert_eq!(fault(CHAT, silent.into()).await.0.fault, Fault::Overflow);
 }
 
 fn half(id: &str) -> String {
     let said = says().text("half of it").call("c", "shell", json!({"command": "ls"}));
-    let whole = if id == BOTH[0] { said.anthropic() } else { said.openai() };
+    let whole = stream(id, &said);
     let end = whole.find("comman").unwrap();
     whole[..end].to_owned()
 }
@@ -159,8 +159,8 @@ fn half(id: &str) -> String {
 /// A13, A14, A18–A20, A29, A31: the fault passes and the reply comes whole, told once.
 #[tokio::test]
 async fn what_may_pass_is_tried_again() {
-    let cases = BOTH.into_iter().flat_map(|id| {
-        let error_event = |kind: &str| match id == BOTH[0] {
+    let cases = ALL.into_iter().flat_map(|id| {
+        let error_event = |kind: &str| match id == ANTHROPIC {
             true => format!("event: error\ndata: {}\n\n", error_body(kind, "busy")),
             false => format!("data: {}\n\n", json!({"error": {"code": 529, "message": "busy"}})),
         };
@@ -195,7 +195,7 @@ async fn what_may_pass_is_tried_again() {
 /// A29: once, then it is told.
 #[tokio::test]
 async fn nonsense_is_not_asked_for_over_and_over() {
-    for id in BOTH {
+    for id in ALL {
         let (error, requests) = fault(id, Response::stream().send("data: {nonsense\n\n").fin()).await;
         assert_eq!((error.fault, requests), (Fault::Garbled, 2), "{error}");
     }
@@ -206,7 +206,7 @@ async fn nonsense_is_not_asked_for_over_and_over() {
 async fn silence_has_a_deadline() {
     let ms = Duration::from_millis;
     let times = Timeouts { connect: ms(500), header: ms(250), idle: ms(250), total: ms(700) };
-    let cases = BOTH.into_iter().flat_map(|id| {
+    let cases = ALL.into_iter().flat_map(|id| {
         [
             (id, Response::raw().stall(), "did not answer for 0.25 s"),
             (id, Response::stream().send(half(id)).stall(), "fell silent in the middle of its answer for 0.25 s"),
@@ -234,7 +234,9 @@ async fn a_ping_is_a_sign_of_life() {
     let times = Timeouts { connect: ms(600), header: ms(600), idle: ms(600), total: Duration::from_secs(9) };
     let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
     let late = says().text("late");
-    let plays = [(BOTH[0], ping, late.anthropic()), (BOTH[1], ": still here\n\n", late.openai())];
+    let comment = ": still here\n\n";
+    let plays =
+        [(ANTHROPIC, ping), (RESPONSES, comment), (CHAT, comment)].map(|(id, sign)| (id, sign, stream(id, &late)));
     let plays = plays.map(|(id, sign, late)| async move {
         let slow = Response::stream().drip(sign.repeat(5), sign.len(), ms(150)).send(late).fin();
         let server = Server::list([slow]);
@@ -254,7 +256,7 @@ async fn a_huge_error_body_is_not_read_to_its_end() {
         Duration::from_millis(1),
     );
     let begun = Instant::now();
-    let (error, _) = fault(BOTH[0], endless).await;
+    let (error, _) = fault(ANTHROPIC, endless).await;
     assert!(error.message.len() < 2200 && begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
@@ -263,17 +265,16 @@ async fn a_huge_error_body_is_not_read_to_its_end() {
 async fn a_reply_without_an_end_is_cut_off() {
     let piece = json!({"choices": [{"delta": {"content": "x".repeat(15 << 20)}}]});
     let piece = format!("data: {piece}\n\n");
-    let (error, requests) =
-        fault(BOTH[1], (0..5).fold(Response::stream(), |stream, _| stream.send(&piece)).stall()).await;
+    let (error, requests) = fault(CHAT, (0..5).fold(Response::stream(), |stream, _| stream.send(&piece)).stall()).await;
     assert_eq!((error.message.as_str(), requests), ("127.0.0.1 answered without an end and was cut off", 1));
 }
 
 /// A28.
 #[tokio::test]
 async fn many_small_pieces_are_one_text() {
-    for id in BOTH {
+    for id in ALL {
         let said = says().text("ab");
-        let whole = if id == BOTH[0] { said.anthropic() } else { said.openai() };
+        let whole = stream(id, &said);
         let (head, rest) = whole.split_once("\"a\"").unwrap();
         let start = head.rfind("\n\n").unwrap() + 2;
         let piece = format!("{}\"a\"{}\n\n", &head[start..], rest.split_once("\n\n").unwrap().0);
@@ -290,7 +291,7 @@ async fn many_small_pieces_are_one_text() {
 async fn a_closed_port_is_tried_and_then_told() {
     let server = Server::list([says()]);
     let url = server.base_url();
-    let model = model(&server, BOTH[0]);
+    let model = model(&server, ANTHROPIC);
     drop(server);
     let (reply, deltas) = Ask::new([Message::user("hi")]).send(&model).await;
     let error = reply.expect_err("nobody listens");
@@ -304,7 +305,7 @@ async fn a_closed_port_is_tried_and_then_told() {
 
 #[tokio::test]
 async fn dropping_the_reply_closes_its_connection() {
-    for id in BOTH {
+    for id in ALL {
         let server = Server::list([Response::stream().send(half(id)).stall()]);
         let model: std::sync::Arc<dyn Model> = model(&server, id);
         let asking = tokio::spawn(async move { Ask::new([Message::user("hi")]).send(&model).await.0 });

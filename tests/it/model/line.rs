@@ -7,7 +7,7 @@ use tillerman::model::http::Timeouts;
 use tillerman::model::provider::Effort;
 use tillerman::model::{Delta, Stop};
 
-use super::talk::{Ask, BOTH, id_of, model, models};
+use super::talk::{ALL, ANTHROPIC, Ask, id_of, model, models};
 use crate::server::{Response, Server, says};
 
 const REFUSAL: &str = r#"{"error": {"type": "invalid_request_error", "message": "Your organization may not stream"}}"#;
@@ -47,7 +47,7 @@ async fn a_reply_says_what_it_cost_or_that_nobody_knows() {
 /// S0-27: a provider that refuses to stream is asked for whole replies from then on.
 #[tokio::test]
 async fn a_server_that_refuses_to_stream_is_asked_for_whole_replies() {
-    for id in BOTH {
+    for id in ALL {
         let server = Server::answer(|request| match request.body["stream"] == json!(true) {
             true => Response::status(400, REFUSAL),
             false => says().text("whole").into(),
@@ -65,7 +65,7 @@ async fn a_server_that_refuses_to_stream_is_asked_for_whole_replies() {
 /// S0-27: what is no fault of the API, a stream that nobody can read, falls back too; and streams are tried again later.
 #[tokio::test]
 async fn a_stream_that_cannot_be_read_is_asked_for_whole() {
-    for id in BOTH {
+    for id in ALL {
         let broken = Response::stream().send("data: {not json\n\n");
         let server = Server::list([broken, says().text("whole").into(), says().text("more").into()]);
         let model = model(&server, id);
@@ -81,6 +81,6 @@ async fn a_stream_that_cannot_be_read_is_asked_for_whole() {
 #[tokio::test]
 async fn a_pause_is_told_as_one() {
     let server = Server::list([says().text("one moment").stop("pause_turn")]);
-    let reply = Ask::new([Message::user("hi")]).send(&model(&server, BOTH[0])).await.0.unwrap();
+    let reply = Ask::new([Message::user("hi")]).send(&model(&server, ANTHROPIC)).await.0.unwrap();
     assert_eq!((reply.message, reply.stop), (Message::assistant("one moment"), Stop::Paused));
 }

@@ -14,6 +14,7 @@ mod react;
 mod recording;
 mod replies;
 mod requests;
+mod responses;
 mod retry;
 mod sse;
 mod talk;

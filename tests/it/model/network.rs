@@ -16,7 +16,7 @@ use tillerman::message::Message;
 use tillerman::model::http::Timeouts;
 use tillerman::model::{Fault, ModelError};
 
-use super::talk::{Ask, BOTH, KEY, id_of, model, models};
+use super::talk::{ALL, ANTHROPIC, Ask, KEY, id_of, model, models, stream};
 use crate::cli::{Done, Place, wait_until};
 use crate::server::{Response, Server, says};
 
@@ -24,7 +24,7 @@ use crate::server::{Response, Server, says};
 fn ask_at(url: &str, env: &[(&str, &str)]) -> Done {
     let env: Vec<_> =
         env.iter().chain(&[("ANTHROPIC_API_KEY", KEY), ("TILLERMAN_RETRY_PATIENCE", "0")]).copied().collect();
-    Place::new().tillerman_with(&["run", "-m", BOTH[0], "--base-url", url, "hi"], &env, "")
+    Place::new().tillerman_with(&["run", "-m", ANTHROPIC, "--base-url", url, "hi"], &env, "")
 }
 
 /// A16.
@@ -51,7 +51,7 @@ fn that_a_name_was_unknown_is_not_kept() {
         return;
     }
     let url = server.base_url().replace("127.0.0.1", "soon.invalid");
-    let program = place.command(&["run", "-m", BOTH[0], "--base-url", &url, "hi"]);
+    let program = place.command(&["run", "-m", ANTHROPIC, "--base-url", &url, "hi"]);
     let mut shell = Command::new("unshare");
     shell.args(["-rm", "sh", "-c", &format!("{mount} && exec \"$@\""), "sh"]);
     shell.arg(program.get_program()).args(program.get_args()).current_dir(place.path()).env_clear();
@@ -175,7 +175,7 @@ async fn a_small_body_that_is_huge_inside_is_cut_off() {
         ("400 No", "application/json", "{\"error\": \"", Fault::BadRequest, "400 from 127.0.0.1: {\"error\":"),
     ];
     let cases = cases.map(|(status, kind, start, fault, words)| (status, kind, bomb(start, 80), fault, words));
-    for id in BOTH {
+    for id in ALL {
         for (status, kind, body, expected, words) in &cases {
             assert!(body.len() < 100_000, "{}", body.len());
             let error = fault(id, zipped(status, kind, body)).await;
@@ -186,7 +186,7 @@ async fn a_small_body_that_is_huge_inside_is_cut_off() {
         let server = Server::list([zipped("200 OK", "text/event-stream", &{
             let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
             let said = says().text("small");
-            encoder.write_all(if id == BOTH[0] { said.anthropic() } else { said.openai() }.as_bytes()).unwrap();
+            encoder.write_all(stream(id, &said).as_bytes()).unwrap();
             encoder.finish().unwrap()
         })]);
         let reply = Ask::new([Message::user("hi")]).send(&model(&server, id)).await.0.unwrap();
@@ -203,7 +203,7 @@ async fn an_error_body_without_an_end_is_read_for_64_kilobytes() {
         let head = "HTTP/1.1 429 Slow\r\ncontent-length: 1000000000\r\n\r\n";
         let rest = "y".repeat(256 << 10);
         let error = fault(
-            BOTH[0],
+            ANTHROPIC,
             Response::raw().send(head).send(&body).drip(rest, 1 << 10, Duration::from_millis(5)).stall(),
         )
         .await;

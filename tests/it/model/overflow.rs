@@ -7,7 +7,7 @@ use tillerman::message::Message;
 use tillerman::model::http::Timeouts;
 use tillerman::model::{Fault, ModelError};
 
-use super::talk::{Ask, BOTH, id_of, model, models};
+use super::talk::{ALL, Ask, id_of, model, models};
 use crate::server::{Response, Server, says};
 
 /// Provider, status, code, and what it says when it is asked too much.
@@ -146,7 +146,7 @@ fn refusal(status: u16, code: &str, text: &str) -> Response {
 /// A07, A42: by its words, in whatever format the provider speaks.
 #[tokio::test]
 async fn an_overflow_is_known_by_its_words() {
-    let plays = SAID.into_iter().flat_map(|said| BOTH.map(|id| (id, said)));
+    let plays = SAID.into_iter().flat_map(|said| ALL.map(|id| (id, said)));
     let plays = plays.map(|(id, (provider, status, code, text))| async move {
         let (error, requests) = fault(id, refusal(status, code, text)).await;
         assert_eq!((error.fault, requests), (Fault::Overflow, 1), "{provider} in {id}: {text}");
@@ -158,7 +158,7 @@ async fn an_overflow_is_known_by_its_words() {
 #[tokio::test]
 async fn a_limit_in_time_is_no_overflow() {
     for (status, code, text, expected) in OTHER {
-        let plays = BOTH.map(|id| fault(id, refusal(status, code, text)));
+        let plays = ALL.map(|id| fault(id, refusal(status, code, text)));
         for (error, _) in futures_util::future::join_all(plays).await {
             assert_eq!(error.fault, expected, "{text}");
         }
@@ -168,7 +168,7 @@ async fn a_limit_in_time_is_no_overflow() {
 /// A42: z.ai answers what it has cut as if nothing were missing, others have no room left to say anything.
 #[tokio::test]
 async fn an_overflow_that_nobody_mentions_is_known_by_the_figures() {
-    for id in BOTH {
+    for id in ALL {
         let window = 2_000_000;
         let mute = says().stop("max_tokens").usage(window, 0, 0);
         assert_eq!(fault(id, mute.into()).await.0.fault, Fault::Overflow, "{id}");

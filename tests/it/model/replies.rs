@@ -1,10 +1,10 @@
-//! Whole replies in both wire formats: blocks, deltas, usage, why it stopped; and what a server may do differently.
+//! Whole replies in all wire formats: blocks, deltas, usage, why it stopped; and what a server may do differently.
 
 use serde_json::json;
 use tillerman::message::{Block, CallId, Message, Opaque, RawArgs, Role, Thinking, ToolCall, ToolResult, Usage};
 use tillerman::model::{Delta, Reply, Stop};
 
-use super::talk::{Ask, BOTH, KEY, id_of, model, told};
+use super::talk::{ALL, ANTHROPIC, Ask, CHAT, KEY, RESPONSES, id_of, model, stream, told};
 use crate::server::{Response, Says, Server, says};
 
 fn call(id: &str, args: &str) -> Block {
@@ -29,7 +29,7 @@ async fn ask(id: &str, response: impl Into<Response>) -> Reply {
 async fn openai(chunks: &[serde_json::Value]) -> Reply {
     let mut body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
     body.push_str("data: [DONE]\n\n");
-    ask("openai/gpt-6.1-sol", Response::stream().send(body)).await
+    ask(CHAT, Response::stream().send(body)).await
 }
 
 fn calls(pieces: serde_json::Value) -> serde_json::Value {
@@ -38,7 +38,7 @@ fn calls(pieces: serde_json::Value) -> serde_json::Value {
 
 #[tokio::test]
 async fn a_reply_comes_whole_and_in_pieces() {
-    for id in BOTH {
+    for id in ALL {
         let said = says().thinking("let me see", "sig").text("grüße 🛶").call("c1", "shell", json!({"command": "ls"}));
         let server = Server::list([said.usage(7, 100, 9)]);
         let (answer, deltas) = Ask::new([Message::user("hi")]).send(&model(&server, id)).await;
@@ -57,9 +57,9 @@ async fn a_reply_comes_whole_and_in_pieces() {
 
 #[tokio::test]
 async fn a_request_carries_the_key_and_nothing_else_does() {
-    let headers =
-        [("anthropic/claude-sonnet-5-5", "x-api-key", ""), ("openai/gpt-6.1-sol", "authorization", "Bearer ")];
-    for (id, name, prefix) in headers {
+    let bearer = ("authorization", "Bearer ");
+    let headers = [(ANTHROPIC, ("x-api-key", "")), (RESPONSES, bearer), (CHAT, bearer)];
+    for (id, (name, prefix)) in headers {
         let server = Server::list([says().text("ok")]);
         Ask::new([Message::user("hi")]).send(&model(&server, id)).await.0.unwrap();
         let request = &server.requests()[0];
@@ -73,7 +73,7 @@ async fn a_request_carries_the_key_and_nothing_else_does() {
 #[tokio::test]
 async fn stop_reasons_are_read() {
     let cases = [("end_turn", Stop::EndTurn), ("max_tokens", Stop::MaxTokens), ("refusal", Stop::Refusal)];
-    for id in BOTH {
+    for id in ALL {
         for (word, stop) in cases {
             let answer = ask(id, says().text("so").stop(word)).await;
             assert_eq!(answer, reply(vec![Block::text("so")], stop), "{id} {word}");
@@ -86,7 +86,7 @@ async fn stop_reasons_are_read() {
 /// A38.
 #[tokio::test]
 async fn a_call_cut_by_the_token_limit_is_dropped() {
-    for id in BOTH {
+    for id in ALL {
         let cut = says().text("now").call("c1", "shell", json!({"command": "a"})).call_raw(
             "c2",
             "shell",
@@ -103,7 +103,7 @@ async fn a_call_cut_by_the_token_limit_is_dropped() {
 /// A32, A33.
 #[tokio::test]
 async fn ids_are_unique_in_a_message_and_across_turns() {
-    for id in BOTH {
+    for id in ALL {
         let twice = says().call("c", "shell", json!({})).call("c", "shell", json!({})).call("", "shell", json!({}));
         let server = Server::list([twice.clone(), twice]);
         let model = model(&server, id);
@@ -137,7 +137,7 @@ async fn ids_are_unique_in_a_message_and_across_turns() {
 
 #[tokio::test]
 async fn the_proof_of_reasoning_is_kept() {
-    let answer = ask(BOTH[0], says().thinking("hm", "sig-1").text("so")).await;
+    let answer = ask(ANTHROPIC, says().thinking("hm", "sig-1").text("so")).await;
     let opaque = Opaque {
         provider: "anthropic".to_owned(),
         model: "claude-sonnet-5-5".to_owned(),
@@ -204,8 +204,15 @@ async fn an_answer_that_is_not_streamed_is_read_too() {
         "content": "so", "tool_calls": [{"id": "c", "type": "function",
         "function": {"name": "shell", "arguments": "{\"command\":\"ls\"}"}}]}}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 5}});
+    let responses = json!({"object": "response", "status": "completed", "error": null, "incomplete_details": null,
+        "output": [{"type": "message", "id": "m", "role": "assistant",
+            "content": [{"type": "output_text", "text": "so", "annotations": []}]},
+            {"type": "from_the_future", "id": "f"},
+            {"type": "function_call", "id": "i", "call_id": "c", "name": "shell",
+                "arguments": "{\"command\":\"ls\"}"}],
+        "usage": {"input_tokens": 10, "output_tokens": 5}});
     let expected = reply(vec![Block::text("so"), call("c", r#"{"command":"ls"}"#)], Stop::ToolUse);
-    for (id, body) in BOTH.into_iter().zip([anthropic, openai]) {
+    for (id, body) in [(ANTHROPIC, anthropic), (RESPONSES, responses), (CHAT, openai)] {
         assert_eq!(ask(id, Response::status(200, &body.to_string())).await, expected, "{id}");
     }
 }
@@ -213,9 +220,15 @@ async fn an_answer_that_is_not_streamed_is_read_too() {
 /// The stream may end without its last word once the reply is complete; the connection is used again otherwise.
 #[tokio::test]
 async fn a_finished_reply_needs_no_last_word_and_frees_its_connection() {
-    let last_words = ["event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", "data: [DONE]\n\n"];
     let said = says().text("so");
-    for ((id, whole), last) in BOTH.into_iter().zip([said.anthropic(), said.openai()]).zip(last_words) {
+    // Responses ends with the only event that tells what it cost.
+    let last_words = [
+        (ANTHROPIC, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"),
+        (RESPONSES, ""),
+        (CHAT, "data: [DONE]\n\n"),
+    ];
+    for (id, last) in last_words {
+        let whole = stream(id, &said);
         let without = whole.strip_suffix(last).unwrap();
         assert_eq!(
             ask(id, Response::stream().send(without).fin()).await,
@@ -232,7 +245,7 @@ async fn a_finished_reply_needs_no_last_word_and_frees_its_connection() {
 
 #[tokio::test]
 async fn a_model_that_says_nothing_says_nothing() {
-    for id in BOTH {
+    for id in ALL {
         assert_eq!(ask(id, says()).await, reply(vec![], Stop::EndTurn), "{id}");
         let empty: Says = says().text("");
         assert_eq!(ask(id, empty).await, reply(vec![], Stop::EndTurn), "{id}");

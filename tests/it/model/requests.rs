@@ -1,34 +1,34 @@
-//! How conversations are written in both wire formats, and that what was sent once is sent again byte for byte.
+//! How conversations are written in all wire formats, and that what was sent once is sent again byte for byte.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tillerman::message::{Block, CallId, Image, Message, Opaque, RawArgs, Role, Thinking, ToolCall, ToolResult};
 
-use super::talk::{Ask, BOTH, id_of, model, shell};
+use super::talk::{ALL, ANTHROPIC, Ask, CHAT, RESPONSES, id_of, model, shell};
 use crate::server::{Captured, Server, says};
 
-fn assistant(blocks: Vec<Block>) -> Message {
+pub fn assistant(blocks: Vec<Block>) -> Message {
     Message { role: Role::Assistant, blocks }
 }
 
-fn call(id: &str, args: &str) -> Block {
+pub fn call(id: &str, args: &str) -> Block {
     Block::Call(ToolCall { id: CallId(id.to_owned()), name: "shell".to_owned(), args: RawArgs(args.to_owned()) })
 }
 
-fn result(id: &str, output: &str, is_error: bool) -> Message {
+pub fn result(id: &str, output: &str, is_error: bool) -> Message {
     let call = CallId(id.to_owned());
     Message::result(ToolResult { call, output: output.to_owned(), details: json!({"secret": 1}), is_error })
 }
 
 /// What reaches a provider when the conversation is sent.
-async fn sent(id: &str, messages: Vec<Message>) -> Captured {
+pub async fn sent(id: &str, messages: Vec<Message>) -> Captured {
     let server = Server::answer(|_| says().text("ok").into());
     Ask::new(messages).send(&model(&server, id)).await.0.unwrap();
     server.requests().remove(0)
 }
 
-fn everything() -> Vec<Message> {
+pub fn everything() -> Vec<Message> {
     vec![
         Message::user("first"),
         Message::user("  "),
@@ -48,7 +48,7 @@ fn image() -> Block {
 
 #[tokio::test]
 async fn a_conversation_is_written_for_anthropic() {
-    let body = sent(BOTH[0], everything()).await.body;
+    let body = sent(ANTHROPIC, everything()).await.body;
     let text = |text: &str| json!({"type": "text", "text": text});
     let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="});
     let use_of = |id: &str, input: Value| json!({"type": "tool_use", "id": id, "name": "shell", "input": input});
@@ -72,7 +72,7 @@ async fn a_conversation_is_written_for_anthropic() {
 
 #[tokio::test]
 async fn a_conversation_is_written_for_chat_completions() {
-    let body = sent(BOTH[1], everything()).await.body;
+    let body = sent(CHAT, everything()).await.body;
     let function = |args: &str| json!({"name": "shell", "arguments": args});
     let calls = json!([{"id": "a", "type": "function", "function": function(r#"{"x": 1}"#)},
         {"id": "b", "type": "function", "function": function(r#"{"malformed_arguments":"{broken"}"#)}]);
@@ -114,7 +114,7 @@ async fn quirks_of_a_provider_are_heeded() {
     assert_eq!(body["messages"][2]["reasoning_content"], "", "a thinking model wants the field on every message");
     let request = sent("openrouter/moonshot/kimi", spoken.clone()).await;
     assert_eq!(request.headers["x-title"], "tillerman");
-    let body = sent(BOTH[0], spoken).await.body;
+    let body = sent(ANTHROPIC, spoken).await.body;
     let id = body["messages"][1]["content"][0]["id"].as_str().unwrap();
     assert!(id.starts_with("functions_shell_0_") && id.len() <= 64, "{id}");
 }
@@ -131,12 +131,12 @@ async fn reasoning_goes_back_only_to_the_model_that_wrote_it() {
         |block: Block| vec![Message::user("hi"), assistant(vec![block, Block::text("so")]), Message::user("go on")];
     let cases = [
         (
-            BOTH[0],
+            ANTHROPIC,
             json!({"signature": "s"}),
             "content",
             json!({"type": "thinking", "thinking": "hm", "signature": "s"}),
         ),
-        (BOTH[0], json!({"redacted": "r"}), "content", json!({"type": "redacted_thinking", "data": "r"})),
+        (ANTHROPIC, json!({"redacted": "r"}), "content", json!({"type": "redacted_thinking", "data": "r"})),
         ("deepseek/deepseek-v4-pro", json!({}), "reasoning_content", json!("hm")),
         ("openrouter/a/b", json!({"details": [{"type": "x"}]}), "reasoning_details", json!([{"type": "x"}])),
     ];
@@ -208,7 +208,12 @@ async fn reasoning_survives_a_round_trip() {
 
 #[tokio::test]
 async fn a_turn_without_tools_still_names_those_of_the_conversation() {
-    for (id, choice) in BOTH.into_iter().zip([json!({"type": "none"}), json!("none")]) {
+    let choices = [
+        (ANTHROPIC, Value::Null, json!({"type": "none"})),
+        (RESPONSES, json!("auto"), json!("none")),
+        (CHAT, Value::Null, json!("none")),
+    ];
+    for (id, free, none) in choices {
         let server = Server::answer(|_| says().text("ok").into());
         let model = model(&server, id);
         let mut ask = Ask::new([Message::user("hi")]);
@@ -217,11 +222,7 @@ async fn a_turn_without_tools_still_names_those_of_the_conversation() {
         ask.send(&model).await.0.unwrap();
         let requests = server.requests();
         assert_eq!(requests[0].body["tools"], requests[1].body["tools"], "{id}");
-        assert_eq!(
-            (&requests[0].body["tool_choice"], &requests[1].body["tool_choice"]),
-            (&Value::Null, &choice),
-            "{id}"
-        );
+        assert_eq!((&requests[0].body["tool_choice"], &requests[1].body["tool_choice"]), (&free, &none), "{id}");
         ask.key = "another conversation".to_owned();
         ask.send(&model).await.0.unwrap();
         assert_eq!(server.requests()[2].body.get("tools"), None, "{id}");
@@ -231,9 +232,12 @@ async fn a_turn_without_tools_still_names_those_of_the_conversation() {
 /// Every request begins with all of the request before it, but for the brackets that close it.
 #[tokio::test]
 async fn what_was_sent_is_sent_again_byte_for_byte() {
-    for id in BOTH {
+    for id in ALL {
         let server = Server::answer(|request| match request.results().len() {
-            0 => says().thinking("hm", "s").call("c", "shell", json!({"command": "ls", "b": [1, 2]})).into(),
+            0 => {
+                let seal = format!("s{}", request.turns());
+                says().thinking("hm", &seal).call("c", "shell", json!({"command": "ls", "b": [1, 2]})).into()
+            }
             _ => says().text("so").into(),
         });
         let model = model(&server, id);
@@ -249,7 +253,7 @@ async fn what_was_sent_is_sent_again_byte_for_byte() {
         }
         let requests = server.requests();
         for pair in requests.windows(2) {
-            let before = pair[0].raw.strip_suffix(if id == BOTH[0] { b"]}]}".as_slice() } else { b"]}".as_slice() });
+            let before = pair[0].raw.strip_suffix(if id == ANTHROPIC { b"]}]}".as_slice() } else { b"]}".as_slice() });
             assert!(pair[1].raw.starts_with(before.unwrap()), "{id}");
         }
         // A new instance, which has nothing kept, says the same.
@@ -264,7 +268,7 @@ async fn what_was_sent_is_sent_again_byte_for_byte() {
 
 #[tokio::test]
 async fn conversations_do_not_mix_and_a_changed_beginning_is_seen() {
-    for id in BOTH {
+    for id in ALL {
         let server = Server::answer(|_| says().text("ok").into());
         let model = model(&server, id);
         let mut one = Ask::new([Message::user("one")]);
@@ -287,10 +291,8 @@ async fn conversations_do_not_mix_and_a_changed_beginning_is_seen() {
             two.messages = messages.into_iter().map(Arc::new).collect();
             two.send(&model).await.0.unwrap();
             let seen = server.requests().pop().unwrap();
-            assert_eq!(
-                seen.body["messages"],
-                sent(id, two.messages.iter().map(|m| (**m).clone()).collect()).await.body["messages"]
-            );
+            let fresh = sent(id, two.messages.iter().map(|m| (**m).clone()).collect()).await.body;
+            assert_eq!((&seen.body["messages"], &seen.body["input"]), (&fresh["messages"], &fresh["input"]), "{id}");
         }
     }
 }

@@ -71,7 +71,7 @@ fn events_survive_any_cut() {
     }
     let reply =
         crate::server::says().thinking("höm", "s").text("grüße 🛶").call("c", "shell", serde_json::json!({"a": "ß"}));
-    for stream in [reply.anthropic(), reply.openai()] {
+    for stream in [reply.anthropic(), reply.responses(), reply.openai()] {
         let whole = decode([stream.as_bytes()]);
         assert!(whole.len() > 5);
         for cut in 0..=stream.len() {

@@ -1,4 +1,4 @@
-//! A conversation with a scripted server, for the tests of both wire formats.
+//! A conversation with a scripted server, for the tests of all wire formats.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,12 +9,25 @@ use tillerman::model::catalog::Models;
 use tillerman::model::http::Timeouts;
 use tillerman::model::{Delta, Model, ModelError, ModelId, Reply, Request};
 
-use crate::server::Server;
+use crate::server::{Says, Server};
 
 pub const KEY: &str = "sk-test-0123456789abcdef";
 
+pub const ANTHROPIC: &str = "anthropic/claude-sonnet-5-5";
+pub const RESPONSES: &str = "openai/gpt-6.1-sol";
+pub const CHAT: &str = "openai-chat/gpt-6.1-sol";
+
 /// One model in each wire format.
-pub const BOTH: [&str; 2] = ["anthropic/claude-sonnet-5-5", "openai/gpt-6.1-sol"];
+pub const ALL: [&str; 3] = [ANTHROPIC, RESPONSES, CHAT];
+
+/// The event stream in the wire format of one of [`ALL`].
+pub fn stream(id: &str, says: &Says) -> String {
+    match id {
+        ANTHROPIC => says.anthropic(),
+        RESPONSES => says.responses(),
+        _ => says.openai(),
+    }
+}
 
 /// A model of the catalogue that speaks to the server; its answers may take a second.
 pub fn model(server: &Server, id: &str) -> Arc<dyn Model> {

@@ -8,14 +8,14 @@ use tillerman::message::Message;
 use tillerman::model::Fault;
 use tillerman::model::http::Timeouts;
 
-use super::talk::{Ask, BOTH, id_of, models};
+use super::talk::{ALL, ANTHROPIC, Ask, CHAT, id_of, models};
 use crate::server::{Response, Server, says};
 
 /// What the model understood. Nobody has any patience here, so a call that is asked to wait fails at once.
 async fn asked(headers: &[(&str, &str)], body: &str) -> Option<Duration> {
     let server = Server::list([Response::with(429, headers, body), says().text("ok").into()]);
     let models = models(&server, Timeouts::default()).with_patience(Duration::ZERO);
-    let error = Ask::new([Message::user("hi")]).send(&models.get(&id_of(BOTH[1])).unwrap()).await.0.err()?;
+    let error = Ask::new([Message::user("hi")]).send(&models.get(&id_of(CHAT)).unwrap()).await.0.err()?;
     error.retry_after
 }
 
@@ -138,7 +138,7 @@ async fn a_wait_that_makes_no_sense_is_ignored() {
     let plays = names.into_iter().flat_map(|name| values.map(|value| (name, value))).map(|(name, value)| async move {
         let body = json!({"error": {"message": "Too Many Requests"}}).to_string();
         let server = Server::list([Response::with(429, &[(name, value)], &body), says().text("ok").into()]);
-        let model = models(&server, Timeouts::default()).get(&id_of(BOTH[0])).unwrap();
+        let model = models(&server, Timeouts::default()).get(&id_of(ANTHROPIC)).unwrap();
         let reply = Ask::new([Message::user("hi")]).send(&model).await.0;
         assert!(reply.is_ok(), "{name}: {value:.40}: {reply:?}");
     });
@@ -158,7 +158,7 @@ async fn x_should_retry_is_obeyed() {
         (401, "true", Some(Fault::Auth), 1),
         (402, "true", Some(Fault::Billing), 1),
     ];
-    for id in BOTH {
+    for id in ALL {
         for (status, word, fault, requests) in cases {
             let refusal = Response::with(status, &[("x-should-retry", word)], r#"{"error":{"message":"no"}}"#);
             let server = Server::list([refusal, says().text("ok").into()]);

@@ -12,7 +12,7 @@ use tillerman::model::{ModelId, Reply, Request};
 use crate::house::source;
 use crate::server::{Captured, Server, says};
 
-const BOTH: [&str; 2] = ["anthropic/claude-sonnet-5-5", "openai/gpt-6.1-sol"];
+const ALL: [&str; 3] = ["anthropic/claude-sonnet-5-5", "openai/gpt-6.1-sol", "openai-chat/gpt-6.1-sol"];
 
 /// Sends the conversation to a model of the catalogue whose provider is the server.
 async fn send(server: &Server, id: &str, messages: Vec<Message>) -> Reply {
@@ -49,7 +49,7 @@ fn with_a_call() -> Vec<Message> {
 
 #[tokio::test]
 async fn s0_02_details_are_for_people_and_never_sent() {
-    for id in BOTH {
+    for id in ALL {
         let request = request(id, with_a_call()).await;
         assert!(request.contains("fine") && !request.contains("for-people-only"), "{id}");
     }
@@ -57,7 +57,7 @@ async fn s0_02_details_are_for_people_and_never_sent() {
 
 #[tokio::test]
 async fn s1_21_results_have_the_role_tool_where_the_format_has_one() {
-    let sent = request(BOTH[1], with_a_call()).await.body["messages"].clone();
+    let sent = request(ALL[2], with_a_call()).await.body["messages"].clone();
     let roles: Vec<&str> = sent.as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
     assert_eq!(roles[1..], ["user", "assistant", "tool"]);
     assert_eq!((&sent[3]["tool_call_id"], &sent[3]["content"]), (&json!("c1"), &json!("fine")));
@@ -65,7 +65,7 @@ async fn s1_21_results_have_the_role_tool_where_the_format_has_one() {
 
 #[tokio::test]
 async fn s0_06_a_provider_is_a_key_an_address_a_model_and_a_limit() {
-    let request = request(BOTH[0], vec![Message::user("hi")]).await;
+    let request = request(ALL[0], vec![Message::user("hi")]).await;
     assert_eq!(request.headers["x-api-key"], "sk-test-0123456789abcdef");
     assert_eq!((&request.body["model"], &request.body["max_tokens"]), (&json!("claude-sonnet-5-5"), &json!(1000)));
     assert_eq!(request.path, "/v1/messages", "with_base_url is the address, the path is the format's");
@@ -126,11 +126,11 @@ proptest! {
     fn s0_28_roles_alternate_and_every_call_has_its_result(messages in conversation()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let calls: usize = messages.iter().map(|message| message.calls().count()).sum();
-        // The server itself refuses orphans in either format.
-        for id in BOTH {
+        // The server itself refuses orphans in every format.
+        for id in ALL {
             runtime.block_on(request(id, messages.clone()));
         }
-        let request = runtime.block_on(request(BOTH[0], messages));
+        let request = runtime.block_on(request(ALL[0], messages));
         let sent = request.body["messages"].as_array().unwrap();
         for (at, message) in sent.iter().enumerate() {
             prop_assert_eq!(&message["role"], if at % 2 == 0 { "user" } else { "assistant" });

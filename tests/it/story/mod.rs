@@ -1,4 +1,4 @@
-//! The real program against a model server, in both wire formats: what a person types, what the model is asked, what is
+//! The real program against a model server, in the wire formats: what a person types, what the model is asked, what is
 //! left on the disk.
 
 mod control;
@@ -29,29 +29,31 @@ pub const KEY: &str = "sk-tiller-0123456789abcdef0123456789abcdef";
 pub enum Wire {
     Anthropic,
     OpenAi,
+    Chat,
 }
 
-pub const WIRES: [Wire; 2] = [Wire::Anthropic, Wire::OpenAi];
+pub const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenAi, Wire::Chat];
 
 impl Wire {
     pub fn model(self) -> &'static str {
         match self {
             Wire::Anthropic => "anthropic/claude-test",
             Wire::OpenAi => "openai/gpt-test",
+            Wire::Chat => "openai-chat/gpt-test",
         }
     }
 
     pub fn variable(self) -> &'static str {
         match self {
             Wire::Anthropic => "ANTHROPIC_API_KEY",
-            Wire::OpenAi => "OPENAI_API_KEY",
+            Wire::OpenAi | Wire::Chat => "OPENAI_API_KEY",
         }
     }
 
     pub fn base_url(self, server: &Server) -> String {
         match self {
             Wire::Anthropic => server.base_url(),
-            Wire::OpenAi => format!("{}/v1", server.base_url()),
+            Wire::OpenAi | Wire::Chat => format!("{}/v1", server.base_url()),
         }
     }
 
@@ -59,7 +61,8 @@ impl Wire {
     pub fn stream(self, says: &Says) -> String {
         match self {
             Wire::Anthropic => says.anthropic(),
-            Wire::OpenAi => says.openai(),
+            Wire::OpenAi => says.responses(),
+            Wire::Chat => says.openai(),
         }
     }
 
@@ -67,7 +70,9 @@ impl Wire {
     pub fn begun(self, says: &Says) -> Response {
         let whole = self.stream(says);
         // After the first of the two pieces that a text is sent in.
-        Response::stream().send(&whole[..whole.len() * 3 / 4]).stall()
+        let second = whole.match_indices("event: response.output_text.delta").nth(1);
+        let end = second.map_or(whole.len() * 3 / 4, |(at, _)| at);
+        Response::stream().send(&whole[..end]).stall()
     }
 }
 
@@ -129,8 +134,7 @@ pub fn is_main(request: &Captured) -> bool {
 
 /// The turns that the model has had, of which each is an assistant's message.
 pub fn turns(request: &Captured) -> usize {
-    let messages = request.body["messages"].as_array().into_iter().flatten();
-    messages.into_iter().filter(|message| message["role"] == "assistant").count()
+    request.turns()
 }
 
 /// Leaves a prompt by its key.

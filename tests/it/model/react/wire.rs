@@ -8,12 +8,12 @@ use tillerman::model::react::React;
 use tillerman::model::{Delta, Fault, Model};
 
 use super::{blocks, question};
-use crate::model::talk::{BOTH, model};
+use crate::model::talk::{ALL, CHAT, model};
 use crate::server::{Response, Server, says};
 
 #[tokio::test]
 async fn nothing_of_tools_goes_over_the_wire() {
-    for id in BOTH {
+    for id in ALL {
         let server = Server::list([
             says().text("Thought: look\nAction: read\nAction Input: {\"path\": \"a\"}\nObservation: made up"),
             says().text("Thought: so\nFinal Answer: It says b."),
@@ -56,7 +56,7 @@ async fn a_server_that_refuses_tools_is_asked_in_words_from_then_on() {
             Some(_) => Response::status(status, &json!({"error": {"message": why}}).to_string()),
             None => says().text("Action: now").into(),
         });
-        let react: Arc<dyn Model> = Arc::new(React::when_refused(model(&server, BOTH[1])));
+        let react: Arc<dyn Model> = Arc::new(React::when_refused(model(&server, CHAT)));
         let (reply, deltas) = question().send(&react).await;
         assert_eq!(blocks(&reply.unwrap().message), ["now {}"], "{why}");
         let [Delta::Retrying { attempt: 2, wait, why: told }, Delta::CallOpened { .. }] = deltas.as_slice() else {
@@ -71,12 +71,12 @@ async fn a_server_that_refuses_tools_is_asked_in_words_from_then_on() {
 #[tokio::test]
 async fn a_server_that_takes_tools_gets_them() {
     let server = Server::list([says().call("c1", "now", json!({}))]);
-    let react: Arc<dyn Model> = Arc::new(React::when_refused(model(&server, BOTH[1])));
+    let react: Arc<dyn Model> = Arc::new(React::when_refused(model(&server, CHAT)));
     let reply = question().send(&react).await.0.unwrap();
     assert_eq!(reply.message.calls().next().unwrap().id, CallId("c1".into()));
     assert_eq!(server.requests()[0].body["tools"].as_array().map(Vec::len), Some(4));
     let server = Server::list([Response::status(400, r#"{"error": {"message": "no such field"}}"#)]);
-    let react: Arc<dyn Model> = Arc::new(React::when_refused(model(&server, BOTH[1])));
+    let react: Arc<dyn Model> = Arc::new(React::when_refused(model(&server, CHAT)));
     assert_eq!(
         question().send(&react).await.0.expect_err("a fault").fault,
         Fault::BadRequest,
