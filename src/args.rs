@@ -75,6 +75,9 @@ pub enum Command {
         /// What to do; `-` reads it from stdin.
         #[arg(value_name = "PROMPT", required = true, num_args = 1..)]
         prompt: Vec<String>,
+        /// A picture to look at (PNG, JPEG, GIF, WebP); may be given up to 8 times.
+        #[arg(long, value_name = "FILE")]
+        image: Vec<PathBuf>,
         /// Write what happens as JSON lines; the last one is session.end.
         #[arg(long)]
         json: bool,
@@ -151,6 +154,7 @@ Examples:
   git diff | tillerman run \"review\" -           the prompt's rest comes from stdin
   tillerman run --json --wait \"fix the tests\"   every event as a line of JSON
   tillerman -c                                  go on where you left
+  tillerman run --image plan.png \"what is wrong here?\"
   tillerman replay story.json                   play what --record story.json kept
   tillerman tasks tail t_001                    watch a worker from another terminal";
 

@@ -10,6 +10,7 @@ use tillerman::args::{Args, Command, Common, Tasks};
 use tillerman::cli;
 use tillerman::cli::run::Course;
 use tillerman::repl;
+use tillerman::runtime::Said;
 use tillerman::terminal::exit::Exit;
 use tillerman::terminal::{ColorChoice, Look, is_dumb};
 
@@ -41,7 +42,10 @@ async fn command(args: Args) -> Exit {
     }
     match command {
         None => prompt(&common).await,
-        Some(Command::Run { prompt, json, wait }) => run(&common, &prompt, json, wait).await,
+        Some(Command::Run { prompt, image, json, wait }) => match said(&prompt, &image) {
+            Ok(said) => run(&common, said, json, wait).await,
+            Err(why) => complain(Exit::Usage, &why),
+        },
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
         Some(Command::Demo) => demo(&common).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
@@ -73,11 +77,13 @@ async fn prompt(common: &Common) -> Exit {
     ended.unwrap_or_else(|error| complain(Exit::Failed, &format!("cannot use the terminal: {error}")))
 }
 
-async fn run(common: &Common, words: &[String], json: bool, wait: bool) -> Exit {
-    let prompt = match cli::run::prompt(words) {
-        Ok(prompt) => prompt,
-        Err(why) => return complain(Exit::Usage, &why),
-    };
+fn said(words: &[String], images: &[PathBuf]) -> Result<Said, String> {
+    // The pictures first: a wrong one is told before anybody types a prompt on stdin.
+    let images = cli::image::read(images)?;
+    Ok(Said { text: cli::run::prompt(words)?, images })
+}
+
+async fn run(common: &Common, prompt: Said, json: bool, wait: bool) -> Exit {
     let stderr = io::stderr();
     let width = stderr.is_terminal().then(columns).flatten();
     let in_place = width.is_some() && !is_dumb(&env);

@@ -260,6 +260,18 @@ impl Message {
     }
 }
 
+impl From<&str> for Message {
+    fn from(text: &str) -> Message {
+        Message::user(text)
+    }
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Message::user(text)
+    }
+}
+
 impl Block {
     /// A text block.
     pub fn text(text: impl Into<String>) -> Block {

@@ -132,7 +132,7 @@ async fn one_stream() {
     let (runtime, session) = runtime(flags, None, folder.path()).await;
     let mut took = Vec::new();
     for round in 0..30 {
-        runtime.say(&session, "go".into()).await.expect("an idle main agent takes a line");
+        runtime.say(&session, "go").await.expect("an idle main agent takes a line");
         until(|| server.holding() == 1).await;
         let started = Instant::now();
         runtime.abort_main(&session).await.expect("the session is open");

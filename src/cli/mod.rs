@@ -2,6 +2,7 @@
 
 pub mod demo;
 pub mod doctor;
+pub mod image;
 pub mod init;
 pub mod json;
 pub mod log;

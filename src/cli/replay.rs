@@ -17,7 +17,7 @@ use crate::message::Usage;
 use crate::model::Model;
 use crate::model::scripted::recorded::{Act, Line};
 use crate::model::scripted::{Scripted, Tape};
-use crate::runtime::{News, Open, RunId, Runtime, StartError, last_task};
+use crate::runtime::{News, Open, RunId, Runtime, Said, StartError, last_task};
 use crate::task::TaskId;
 use crate::terminal::exit::{Exit, Signals};
 use crate::workspace::Workspace;
@@ -155,12 +155,12 @@ async fn direct(ready: &Ready, tape: &Tape) -> Result<(), String> {
 }
 
 async fn act(ready: &Ready, line: &Line) -> Result<(), String> {
-    let Line { to, act, text, .. } = line;
+    let Line { to, act, text, images, .. } = line;
     let (runtime, text) = (&ready.runtime, text.clone());
     match to.parse::<TaskId>() {
         // A task may have ended a moment earlier than it did then; the person would be told so too.
         Ok(task) => to_task(runtime, task, *act, text).await,
-        Err(_) => to_main(ready, *act, text).await?,
+        Err(_) => to_main(ready, *act, Said { text, images: images.clone() }).await?,
     }
     Ok(())
 }
@@ -176,12 +176,12 @@ async fn to_task(runtime: &Runtime, task: TaskId, act: Act, text: String) {
     }
 }
 
-async fn to_main(ready: &Ready, act: Act, text: String) -> Result<(), String> {
+async fn to_main(ready: &Ready, act: Act, said: Said) -> Result<(), String> {
     let (runtime, session) = (&ready.runtime, &ready.session);
     let done = match act {
-        Act::Say => runtime.say(session, text).await.map(drop),
-        Act::Steer => runtime.steer_main(session, text).await.map(drop),
-        Act::FollowUp => runtime.follow_up_main(session, text).await.map(drop),
+        Act::Say => runtime.say(session, said).await.map(drop),
+        Act::Steer => runtime.steer_main(session, said.text).await.map(drop),
+        Act::FollowUp => runtime.follow_up_main(session, said.text).await.map(drop),
         Act::Abort => runtime.abort_main(session).await.map(drop),
     };
     done.map_err(|error| error.to_string())

@@ -13,7 +13,7 @@ use super::replay;
 use super::show::Show;
 use crate::message::Usage;
 use crate::model::scripted::Tape;
-use crate::runtime::{Envelope, RunId, TaskRow};
+use crate::runtime::{Envelope, RunId, Said, SessionGone, TaskRow};
 use crate::terminal::Look;
 use crate::terminal::exit::{Exit, Signals};
 
@@ -64,8 +64,8 @@ pub fn prompt(words: &[String]) -> Result<String, String> {
 
 /// What is said to the agent.
 pub enum Course {
-    /// One prompt.
-    Prompt(String),
+    /// One line.
+    Prompt(Said),
     /// The lines of a recording, each at its place.
     Recording(Arc<Tape>),
 }
@@ -107,9 +107,16 @@ async fn alive(ready: &Ready) -> Vec<TaskRow> {
 }
 
 /// Says the prompt and shows what comes of it, until it is over, a signal comes or nobody reads.
-async fn watch(ready: &Ready, feed: &mut Feed, prompt: String, show: &mut Show) -> Result<Exit, String> {
+async fn watch(ready: &Ready, feed: &mut Feed, prompt: Said, show: &mut Show) -> Result<Exit, String> {
     let mut signals = Signals::catch().map_err(|error| format!("cannot catch signals: {error}"))?;
-    let run = ready.runtime.say(&ready.session, prompt).await.map_err(|error| error.to_string())?;
+    let run = match ready.runtime.say(&ready.session, prompt).await {
+        Ok(run) => run,
+        Err(error @ SessionGone::TakesNoImages { .. }) => {
+            show.fault(&error.to_string());
+            return Ok(Exit::Usage);
+        }
+        Err(error) => return Err(error.to_string()),
+    };
     let mut tick = interval(Duration::from_secs(1));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut over = false;

@@ -121,7 +121,7 @@ impl Door {
             },
             body,
             temperature: settings.temperature.filter(|_| takes_temperature),
-            encoded: Encoded::default(),
+            encoded: Encoded::of(id, known.and_then(|known| known.images).unwrap_or(true)),
             breaks: Breaks::default(),
         })
     }

@@ -2,11 +2,14 @@
 //! bytes of the last one. So what was sent before is sent again byte for byte, and a long conversation costs no more
 //! per turn than a short one. What the bytes mean is the wire format's.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use super::Request;
+use super::eyes::{left_out, seen};
 pub use super::kept::KEPT;
 use super::kept::{Kept, Made};
+use super::{ModelId, Request};
 use crate::message::{Message, Role};
 
 /// The messages of a conversation in a wire format, without what closes them.
@@ -27,9 +30,16 @@ pub struct Transcript {
 #[derive(Debug, Default)]
 pub struct Encoded {
     kept: Kept<Transcript>,
+    /// Stands in place of pictures, for a model that sees none.
+    instead: Option<String>,
 }
 
 impl Encoded {
+    /// For a model that sees pictures, or reads a text in place of each.
+    pub(super) fn of(id: &ModelId, images: bool) -> Encoded {
+        Encoded { instead: (!images).then(|| left_out(id)), ..Encoded::default() }
+    }
+
     /// Brings the conversation's transcript up to date with the request and builds something of it.
     ///
     /// `append` sees each message once, unless the conversation was changed at its beginning.
@@ -39,7 +49,10 @@ impl Encoded {
         append: impl Fn(&mut Transcript, &Message),
         build: impl FnOnce(&mut Transcript) -> T,
     ) -> T {
-        self.kept.build(request, |transcript, message| append(transcript, message), build)
+        let append = |transcript: &mut Transcript, message: &Arc<Message>| {
+            append(transcript, &seen(message, self.instead.as_deref()));
+        };
+        self.kept.build(request, append, build)
     }
 }
 

@@ -8,6 +8,7 @@ mod door;
 mod draft;
 pub mod encoded;
 mod entry;
+mod eyes;
 pub mod fallback;
 mod fault;
 pub mod governor;

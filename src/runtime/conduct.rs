@@ -7,7 +7,6 @@ use std::sync::Arc;
 use ractor::ActorRef;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::RunId;
 use super::assemble;
 use super::control::{Control, Door, Ration};
 use super::crew::CrewMsg;
@@ -17,6 +16,7 @@ use super::records::Recorded;
 use super::roster::Patron;
 use super::site::Site;
 use super::title;
+use super::{RunId, Said};
 use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
@@ -164,12 +164,12 @@ impl Leave {
 
 impl Conduct {
     /// The whole run. Its last event is always told, also when it could not begin.
-    pub(super) async fn through(self, leave: Leave, texts: Vec<String>, tasks: Vec<TaskId>, inbox: Inbox) -> Conducted {
+    pub(super) async fn through(self, leave: Leave, said: Vec<Said>, tasks: Vec<TaskId>, inbox: Inbox) -> Conducted {
         let session = match leave.fetch(&self.site).await {
             Ok(session) => session,
             Err(why) => return self.failed(None, why),
         };
-        let (agent, session) = match self.prepare(session, texts).await {
+        let (agent, session) = match self.prepare(session, said).await {
             Prepared::Ready(agent, session) => (*agent, *session),
             Prepared::Failed(session, why) => return self.failed(session.map(|session| *session), why),
         };
@@ -182,12 +182,12 @@ impl Conduct {
 
     /// Builds the agent from the files of this moment and writes down what was said. The session comes back either way,
     /// unless a panic took it.
-    async fn prepare(&self, mut session: Session, texts: Vec<String>) -> Prepared {
+    async fn prepare(&self, mut session: Session, said: Vec<Said>) -> Prepared {
         let (site, control) = (self.site.clone(), self.control());
         let prepared = self.site.on_disk(move || {
             let written = assemble::main(&site, control).and_then(|agent| {
-                let mut say = |text| session.append(Record::user(text)).map_err(|error| error.to_string());
-                texts.into_iter().try_for_each(|text| say(text).map(drop)).map(|()| agent)
+                let mut say = |said: Said| session.append(Record::user(said)).map_err(|error| error.to_string());
+                said.into_iter().try_for_each(|said| say(said).map(drop)).map(|()| agent)
             });
             match written {
                 Ok(agent) => Prepared::Ready(Box::new(agent), Box::new(session)),

@@ -18,7 +18,7 @@ use super::recover::recover;
 use super::roster::Patron;
 use super::site::Site;
 use super::{
-    ControlError, Open, OpenError, RunId, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow, report,
+    ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow, report,
 };
 use crate::config::Config;
 use crate::message::{Message, NoteId, NoteKind};
@@ -132,10 +132,18 @@ impl Runtime {
     /// A line from a person. Answers at once; the run starts when those before it have ended.
     ///
     /// # Errors
-    /// [`SessionGone`] when the session is not open, too many lines wait, or the program is shutting down.
-    pub async fn say(&self, session: &SessionId, text: String) -> Result<RunId, SessionGone> {
-        self.inner.record("main", Act::Say, &text);
-        self.ask(session, |reply| MainMsg::Say(text, reply)).await?
+    /// [`SessionGone`] when the session is not open, too many lines wait, the program is shutting down, or the line
+    /// has pictures and the model sees none.
+    pub async fn say(&self, session: &SessionId, said: impl Into<Said>) -> Result<RunId, SessionGone> {
+        let said = said.into();
+        let config = &self.inner.site.config;
+        let model = &config.choice.id;
+        if !said.images.is_empty() && !config.models.takes_images(model) {
+            let others = config.models.with_eyes();
+            return Err(SessionGone::TakesNoImages { model: model.clone(), others });
+        }
+        self.inner.record("main", Act::Say, said.clone());
+        self.ask(session, |reply| MainMsg::Say(said, reply)).await?
     }
 
     /// Words for the current run, heard after its running tools; a line of their own when nothing runs.
@@ -143,7 +151,7 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::say`].
     pub async fn steer_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
-        self.inner.record("main", Act::Steer, &text);
+        self.inner.record("main", Act::Steer, text.as_str());
         self.ask(session, |reply| MainMsg::Note(NoteKind::Steer, text, reply)).await?
     }
 
@@ -152,7 +160,7 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::say`].
     pub async fn follow_up_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
-        self.inner.record("main", Act::FollowUp, &text);
+        self.inner.record("main", Act::FollowUp, text.as_str());
         self.ask(session, |reply| MainMsg::Note(NoteKind::FollowUp, text, reply)).await?
     }
 
@@ -198,7 +206,7 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`], [`ControlError::NotesFull`].
     pub async fn steer(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
-        self.inner.record(&task.to_string(), Act::Steer, &text);
+        self.inner.record(&task.to_string(), Act::Steer, text.as_str());
         self.inner.door.note(task, NoteKind::Steer, text).await
     }
 
@@ -207,7 +215,7 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::steer`].
     pub async fn follow_up(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
-        self.inner.record(&task.to_string(), Act::FollowUp, &text);
+        self.inner.record(&task.to_string(), Act::FollowUp, text.as_str());
         self.inner.door.note(task, NoteKind::FollowUp, text).await
     }
 
@@ -294,10 +302,10 @@ impl Inner {
     }
 
     /// Writes down what a person does, if a recording is made.
-    fn record(&self, to: &str, act: Act, text: &str) {
+    fn record(&self, to: &str, act: Act, said: impl Into<Said>) {
         if let Some(recorder) = &self.site.config.recorder {
-            let (to, text) = (to.to_owned(), text.to_owned());
-            recorder.line(Line { to, after: 0, act, text, images: Vec::new() });
+            let (to, Said { text, images }) = (to.to_owned(), said.into());
+            recorder.line(Line { to, after: 0, act, text, images });
         }
     }
 

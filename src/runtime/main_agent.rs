@@ -16,7 +16,7 @@ use super::meter::Meter;
 use super::roster::Patron;
 use super::site::{GRACE, Site};
 use super::title::Titler;
-use super::{RunId, SessionGone, Status, Steered, report};
+use super::{RunId, Said, SessionGone, Status, Steered, report};
 use crate::agent::inbox::{self, Tiller};
 use crate::event::{AgentEvent, Ending, Observer};
 use crate::message::{Message, NoteId, NoteKind, Usage};
@@ -36,7 +36,7 @@ pub(super) struct MainAgent;
 /// What a main agent is told.
 pub(super) enum MainMsg {
     /// A line from a person.
-    Say(String, RpcReplyPort<Result<RunId, SessionGone>>),
+    Say(Said, RpcReplyPort<Result<RunId, SessionGone>>),
     /// Text for the current run; a line when there is none.
     Note(NoteKind, String, RpcReplyPort<Result<Steered, SessionGone>>),
     /// End the current run; answers whether there was one.
@@ -87,7 +87,7 @@ pub(super) struct State {
 
 struct Line {
     run: RunId,
-    text: String,
+    said: Said,
     _token: Token,
 }
 
@@ -134,8 +134,8 @@ impl Actor for MainAgent {
     ) -> Result<(), ActorProcessingErr> {
         // Whoever asked may have stopped waiting; then an answer is for nobody.
         match message {
-            MainMsg::Say(text, reply) => {
-                let _ = reply.send(state.queue(text));
+            MainMsg::Say(said, reply) => {
+                let _ = reply.send(state.queue(said));
             }
             MainMsg::Note(kind, text, reply) => {
                 let _ = reply.send(state.note(kind, text));
@@ -167,7 +167,7 @@ impl Actor for MainAgent {
 }
 
 impl State {
-    fn queue(&mut self, text: String) -> Result<RunId, SessionGone> {
+    fn queue(&mut self, said: impl Into<Said>) -> Result<RunId, SessionGone> {
         if self.site.is_closing() {
             return Err(SessionGone::ShuttingDown);
         }
@@ -175,7 +175,7 @@ impl State {
             return Err(SessionGone::Full(self.lines.len()));
         }
         let run = self.site.next_run();
-        self.lines.push_back(Line { run, text, _token: self.site.busy.token() });
+        self.lines.push_back(Line { run, said: said.into(), _token: self.site.busy.token() });
         Ok(run)
     }
 
@@ -224,7 +224,8 @@ impl State {
         let run = line.as_ref().map_or_else(|| self.site.next_run(), |line| line.run);
         let reports = std::mem::take(&mut self.reports);
         let heard = reports.iter().map(|(report, _)| report::message(report));
-        let texts: Vec<String> = heard.chain(line.iter().map(|line| line.text.clone())).collect();
+        let said: Vec<Said> = heard.map(Said::from).chain(line.iter().map(|line| line.said.clone())).collect();
+        let opening: Vec<&str> = said.iter().map(|said| said.text.as_str()).collect();
         let tasks = reports.iter().map(|(report, _)| report.id).collect();
 
         let (tiller, inbox) = inbox::channel(self.next_note);
@@ -235,11 +236,11 @@ impl State {
             site: self.site.clone(),
             crew: self.crew.clone(),
             patron: Patron { main: myself.clone(), session: self.conversation.id().clone(), call: None },
-            events: conduct::events(&self.site, self.conversation.id(), run, &texts.join("\n\n"), watchers),
+            events: conduct::events(&self.site, self.conversation.id(), run, &opening.join("\n\n"), watchers),
             ration,
         };
         let conversation = self.conversation.leave();
-        let work = conduct.clone().through(conversation, texts, tasks, inbox);
+        let work = conduct.clone().through(conversation, said, tasks, inbox);
         let home = myself.clone();
         let task = launch(work, move |conducted| {
             // A main agent that is gone needs no session back; its journal is on disk.

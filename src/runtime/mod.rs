@@ -27,4 +27,6 @@ mod worker;
 pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;
 pub use recover::last_task;
-pub use view::{ControlError, Open, OpenError, RunId, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow};
+pub use view::{
+    ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow,
+};

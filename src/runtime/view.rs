@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{NoteId, Usage};
+use crate::message::{Block, Image, Message, NoteId, Role, Usage};
 use crate::model::{Fault, ModelId};
 use crate::session::{SessionError, SessionId};
 use crate::task::{Brief, TaskError, TaskId, TaskReport, TaskStatus};
@@ -28,6 +28,35 @@ pub enum Open {
     Named(String),
     /// A new one that leaves no file.
     Ephemeral,
+}
+
+/// What a person says: words, and pictures to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The words.
+    pub text: String,
+    /// The pictures; a model that sees none refuses the whole.
+    pub images: Vec<Image>,
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Said {
+        Said { text, images: Vec::new() }
+    }
+}
+
+impl From<&str> for Said {
+    fn from(text: &str) -> Said {
+        Said::from(text.to_owned())
+    }
+}
+
+impl From<Said> for Message {
+    /// Pictures first: models then read the words with them in mind.
+    fn from(said: Said) -> Message {
+        let images = said.images.into_iter().map(Block::Image);
+        Message { role: Role::User, blocks: images.chain([Block::text(said.text)]).collect() }
+    }
 }
 
 /// What became of a line sent to a main agent that may or may not be busy.
@@ -139,6 +168,22 @@ pub enum SessionGone {
     /// The runtime is shutting down.
     #[error("the program is shutting down; nothing more is started")]
     ShuttingDown,
+    /// The line has pictures, and the model sees none. Nothing was sent or kept.
+    #[error("{model} takes no images; {}", seeing(others))]
+    TakesNoImages {
+        /// The model that would have answered.
+        model: ModelId,
+        /// A few that see and whose key is at hand.
+        others: Vec<ModelId>,
+    },
+}
+
+fn seeing(others: &[ModelId]) -> String {
+    let others: Vec<String> = others.iter().map(|other| format!("-m {other}")).collect();
+    match others.as_slice() {
+        [] => "no model that does has a key here: set one, for example ANTHROPIC_API_KEY".to_owned(),
+        others => format!("one that does answers with {}", others.join(" or ")),
+    }
 }
 
 /// Why the crew did not do what it was asked.

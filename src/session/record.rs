@@ -168,8 +168,8 @@ pub enum Kind {
 
 impl Record {
     /// A person's line.
-    pub fn user(text: impl Into<String>) -> Record {
-        Record::User { message: Arc::new(Message::user(text)) }
+    pub fn user(said: impl Into<Message>) -> Record {
+        Record::User { message: Arc::new(said.into()) }
     }
 
     /// What it is.

@@ -15,7 +15,10 @@ fn common_options_stand_before_or_after_the_command() {
         let args = read(line).unwrap();
         assert_eq!(args.common.workspace.as_deref(), Some(std::path::Path::new("d")));
         assert_eq!(args.common.model.as_deref(), Some("a/b"));
-        assert_eq!(args.command, Some(Command::Run { prompt: vec!["hi".into()], json: false, wait: false }));
+        assert_eq!(
+            args.command,
+            Some(Command::Run { prompt: vec!["hi".into()], image: vec![], json: false, wait: false })
+        );
     }
 }
 
@@ -32,7 +35,7 @@ fn no_command_is_the_prompt_and_tasks_alone_is_the_list() {
 fn words_without_quotes_are_one_prompt() {
     let command = read(&["run", "--wait", "fix", "the", "tests", "-"]).unwrap().command;
     let prompt = ["fix", "the", "tests", "-"].map(String::from).to_vec();
-    assert_eq!(command, Some(Command::Run { prompt, json: false, wait: true }));
+    assert_eq!(command, Some(Command::Run { prompt, image: vec![], json: false, wait: true }));
 }
 
 #[test]

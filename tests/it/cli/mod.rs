@@ -2,6 +2,7 @@
 
 mod args;
 mod ends;
+mod image;
 mod json;
 mod replay;
 mod run;
