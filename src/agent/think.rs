@@ -11,7 +11,7 @@ use super::RunError;
 use super::compact;
 use super::run::{Halt, Run};
 use crate::event::{AgentEvent, Events};
-use crate::message::ToolCall;
+use crate::message::{ToolCall, Usage, Usd};
 use crate::model::{Delta, Fault, Reply, Request, Stop};
 use crate::session::Record;
 
@@ -49,21 +49,36 @@ impl Run<'_> {
             cache_key: self.session.id().as_str(),
         };
         let events = self.events;
-        let mut tell = |delta| tell(events, delta);
+        let (mut discarded, mut spent) = (Vec::new(), (Usage::default(), Some(Usd(0))));
+        let mut tell = |delta| match delta {
+            Delta::Discarded { usage, cost, model, why } => {
+                spent.0.add(usage);
+                spent.1 = spent.1.zip(cost).map(|(before, now)| before.plus(now));
+                discarded.push(Record::Discarded { usage, model: model.to_string(), cost, why });
+            }
+            Delta::Text(_) | Delta::Thinking(_) | Delta::CallOpened { .. } | Delta::Retrying { .. } => {
+                tell(events, delta);
+            }
+        };
         let since = Instant::now();
         // Dropping the model's future closes its stream.
         let reply = tokio::select! {
             biased;
-            () = self.inbox.abort().cancelled() => return Err(Halt::Aborted),
-            reply = self.agent.model.reply(request, &mut tell) => reply?,
+            () = self.inbox.abort().cancelled() => None,
+            reply = self.agent.model.reply(request, &mut tell) => Some(reply),
         };
+        // They were paid for, whatever came after them.
+        for record in discarded {
+            self.session.append(record)?;
+        }
+        let reply = reply.ok_or(Halt::Aborted)??;
         self.fresh = false;
-        Ok(Thought { reply, took: since.elapsed() })
+        Ok(Thought { reply, took: since.elapsed(), spent })
     }
 
     /// Writes the reply down and answers what it wants to be done.
     pub(super) async fn remember(&mut self, thought: Thought, last: bool) -> Result<Calls, Halt> {
-        let Thought { reply, took } = thought;
+        let Thought { reply, took, spent } = thought;
         let Reply { message, usage, stop, model, cost } = reply;
         let message = Arc::new(message);
         let (text, calls): (String, Vec<ToolCall>) = (message.text(), message.calls().cloned().collect());
@@ -77,6 +92,8 @@ impl Run<'_> {
         })?;
         self.gauge.replied(self.session.context(), usage, usual);
         let said = Arc::unwrap_or_clone(message);
+        let (mut usage, cost) = (usage, cost.zip(spent.1).map(|(cost, before)| cost.plus(before)));
+        usage.add(spent.0);
         self.events.emit(&AgentEvent::Replied { message: said, usage, took, model: model.clone(), cost });
         if stop == Stop::Refusal {
             return Err(RunError::Refused { model, said: text.trim().to_owned() }.into());
@@ -141,6 +158,8 @@ impl Run<'_> {
 pub(super) struct Thought {
     reply: Reply,
     took: Duration,
+    /// On replies before it that were not taken.
+    spent: (Usage, Option<Usd>),
 }
 
 /// What a reply wants to be done.
@@ -159,5 +178,7 @@ pub(super) fn tell(events: &Events, delta: Delta) {
         Delta::Thinking(text) => AgentEvent::Thinking { text },
         Delta::CallOpened { id, name } => AgentEvent::CallOpened { id, name },
         Delta::Retrying { attempt, wait, why } => AgentEvent::Retrying { attempt, wait, why },
+        // Nothing to see but the retry that follows.
+        Delta::Discarded { .. } => return,
     });
 }

@@ -200,7 +200,7 @@ impl Endpoint {
             },
             Fault::Billing => "; the account has no credit or quota left".to_owned(),
             Fault::NoSuchModel => format!("; does it have the model {}, and is its base URL right?", self.model),
-            Fault::NoTools => "; `protocol: react` describes the tools to it in words instead".to_owned(),
+            Fault::NoTools => "; it can be told of them in words (`protocol: react`)".to_owned(),
             Fault::BadRequest | Fault::Overflow | Fault::RateLimited => String::new(),
             Fault::Unavailable | Fault::Network | Fault::Garbled => String::new(),
         };

@@ -93,6 +93,18 @@ pub enum Delta {
         /// The tool's name.
         name: String,
     },
+    /// A whole reply was not taken, and the model is asked again: [`Delta::Retrying`] follows. What it cost is not in
+    /// the reply that comes.
+    Discarded {
+        /// Its tokens.
+        usage: Usage,
+        /// What it cost; `None` when nobody knows.
+        cost: Option<Usd>,
+        /// Who gave it.
+        model: ModelId,
+        /// Why it was not taken, one line.
+        why: String,
+    },
     /// The attempt failed or may not begin yet; what was streamed is void, and after the wait it begins anew.
     Retrying {
         /// The attempt that comes next: 2 for the first retry, 1 when the call waits with others before it is sent.

@@ -35,6 +35,7 @@ impl State {
                     State { given_up: Some(if too_late { now } else { given_up }), why: why.clone(), speaks: false };
                 true
             }
+            Delta::Discarded { .. } => false,
             Delta::Text(_) | Delta::Thinking(_) | Delta::CallOpened { .. } => {
                 self.given_up.is_some() && !std::mem::replace(&mut self.speaks, true)
             }

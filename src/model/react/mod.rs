@@ -64,7 +64,6 @@ impl React {
         // What the inner model keeps of this conversation under its own key may have tools.
         let cache_key = format!("{}-words", request.cache_key);
         let goes_on = is_cut(request.messages);
-        let mut spent: Option<Reply> = None;
         let mut asked = 1;
         loop {
             let in_words =
@@ -76,22 +75,21 @@ impl React {
             };
             let mut reading = Reading::new(request, Draft::new(request, &mut *on_delta), expected);
             let said = self.inner.reply(in_words, &mut |delta| reading.take(delta)).await?;
-            let (message, stop, flaw) = reading.finish(&said);
-            let words = said.message.clone();
-            let mut reply = Reply { message, stop, ..total(spent, said) };
-            let reminder = match flaw {
+            let (mut message, stop, flaw) = reading.finish(&said);
+            let (why, reminder) = match flaw {
                 Some(Flaw::Formless) if asked < ASKS => FORMLESS,
                 Some(Flaw::Forbidden) if asked < ASKS => FORBIDDEN,
                 Some(Flaw::Formless | Flaw::Unmarked) => {
-                    count_as_said(&mut reply.message, on_delta);
-                    return Ok(reply);
+                    count_as_said(&mut message, on_delta);
+                    return Ok(Reply { message, stop, ..said });
                 }
-                Some(Flaw::Forbidden) | None => return Ok(reply),
+                Some(Flaw::Forbidden) | None => return Ok(Reply { message, stop, ..said }),
             };
             asked += 1;
-            on_delta(Delta::Retrying { attempt: asked, wait: Duration::ZERO, why: reminder.0.to_owned() });
-            Arc::make_mut(&mut messages).extend([words, Message::user(reminder.1)].map(Arc::new));
-            spent = Some(reply);
+            let Reply { message: words, usage, model, cost, .. } = said;
+            on_delta(Delta::Discarded { usage, cost, model, why: why.to_owned() });
+            on_delta(Delta::Retrying { attempt: asked, wait: Duration::ZERO, why: why.to_owned() });
+            Arc::make_mut(&mut messages).extend([words, Message::user(reminder)].map(Arc::new));
         }
     }
 }
@@ -125,7 +123,7 @@ impl Model for React {
                 match self.inner.reply(request, on_delta).await {
                     Err(error) if error.fault == Fault::NoTools => {
                         self.in_words.store(true, Ordering::Relaxed);
-                        let why = format!("{error}; that is done from now on");
+                        let why = format!("{error}, which is done from now on");
                         on_delta(Delta::Retrying { attempt: 2, wait: Duration::ZERO, why });
                     }
                     other => return other,
@@ -134,15 +132,6 @@ impl Model for React {
             self.ask(request, on_delta).await
         })
     }
-}
-
-/// The reply with what was spent before it.
-fn total(spent: Option<Reply>, mut reply: Reply) -> Reply {
-    if let Some(spent) = spent {
-        reply.usage.add(spent.usage);
-        reply.cost = spent.cost.zip(reply.cost).map(|(before, now)| before.plus(now));
-    }
-    reply
 }
 
 /// Takes reasoning for what it seems to be, an answer without a mark.

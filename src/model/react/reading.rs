@@ -113,7 +113,7 @@ impl<'a> Reading<'a> {
     pub(super) fn take(&mut self, delta: Delta) {
         match delta {
             Delta::Text(text) => self.hear(&text),
-            Delta::Thinking(_) => self.draft.pass_on(delta),
+            Delta::Thinking(_) | Delta::Discarded { .. } => self.draft.pass_on(delta),
             Delta::Retrying { .. } => {
                 self.draft.pass_on(delta);
                 (self.line, self.emphasis, self.heard, self.calls) = (Some(String::new()), 0, 0, 0);

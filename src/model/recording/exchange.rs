@@ -64,6 +64,8 @@ impl<'a> Exchange<'a> {
                 let (id, name) = (id.clone(), name.clone());
                 self.said.push(Block::Call(ToolCall { id, name, args: RawArgs(String::new()) }));
             }
+            // Played again, nothing is discarded: the reply that was taken comes.
+            Delta::Discarded { .. } => {}
             // It only waits with others before it is sent.
             Delta::Retrying { attempt: 1, wait, .. } => self.since = Instant::now() + *wait,
             Delta::Retrying { wait, why, .. } => self.retrying(*wait, why),

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tillerman::message::{Message, ToolSpec};
-use tillerman::model::catalog::Models;
+use tillerman::model::catalog::{Models, Settings};
 use tillerman::model::http::Timeouts;
+use tillerman::model::react::Protocol;
 use tillerman::model::{Delta, Model, ModelError, ModelId, Reply, Request};
 
 use crate::server::{Says, Server};
@@ -29,12 +30,11 @@ pub fn stream(id: &str, says: &Says) -> String {
     }
 }
 
-/// A model of the catalogue that speaks to the server; its answers may take a second.
+/// A model of the catalogue that speaks to the server as the wire has it; its answers may take a second.
 pub fn model(server: &Server, id: &str) -> Arc<dyn Model> {
     let second = Duration::from_secs(1);
-    models(server, Timeouts { connect: second, header: second, idle: second, total: 3 * second })
-        .get(&id_of(id))
-        .unwrap()
+    let models = models(server, Timeouts { connect: second, header: second, idle: second, total: 3 * second });
+    models.with_settings(Settings { protocol: Protocol::Native, ..Settings::default() }).get(&id_of(id)).unwrap()
 }
 
 pub fn models(server: &Server, timeouts: Timeouts) -> Models {

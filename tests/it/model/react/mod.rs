@@ -86,6 +86,7 @@ fn told(deltas: &[Delta]) -> Vec<String> {
             Delta::Text(text) => ("text ", text.as_str()),
             Delta::Thinking(text) => ("thought ", text.as_str()),
             Delta::CallOpened { name, .. } => ("", name.as_str()),
+            Delta::Discarded { .. } => continue,
             Delta::Retrying { .. } => {
                 told.clear();
                 continue;

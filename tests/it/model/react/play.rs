@@ -5,7 +5,7 @@ use std::time::Duration;
 use tillerman::event::AgentEvent;
 use tillerman::model::{Fault, Stop};
 
-use crate::agent::stage::{End, Played, Scenario, Stub, millis};
+use crate::agent::stage::{End, Played, Scenario, Stub, millis, usage};
 
 /// What the model does in a turn.
 #[derive(Clone, Copy)]
@@ -144,7 +144,14 @@ async fn whatever_else_happens_happens_in_words_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reminder_of_the_form_is_one_turn() {
-    let played = Scenario::new().says("hello").says("Final Answer: Hello.").in_words().play().await;
+    let scenario = Scenario::new().says("hello").costs(usage(10, 2)).says("Final Answer: Hello.").costs(usage(30, 4));
+    let played = scenario.in_words().play().await;
     let turns = played.events.iter().filter(|event| matches!(event, AgentEvent::TurnStarted { .. }));
     assert_eq!((turns.count(), played.context()), (1, vec!["user: hi".to_owned(), "assistant: Hello.".to_owned()]));
+    let replied = played.events.iter().find_map(|event| match event {
+        AgentEvent::Replied { usage, .. } => Some(*usage),
+        _ => None,
+    });
+    assert_eq!((replied, played.session.usage()), (Some(usage(40, 6)), usage(40, 6)), "both were paid for");
+    assert_eq!(played.session.reported().map(|last| last.usage), Some(usage(30, 4)), "one of them is in the window");
 }

@@ -113,7 +113,10 @@ async fn s4_12_a_reply_without_form_is_asked_for_once_more() {
     let Heard { reply, deltas, sent } = hear(steps, &question()).await;
     assert_eq!(blocks(&reply.message), ["thought so", "text It is a list."]);
     assert_eq!(told(&deltas), ["thought so", "text It is a list."]);
-    assert_eq!(reply.usage, Usage { input: 30, output: 6, ..Usage::default() });
+    assert_eq!(reply.usage, Usage { input: 20, output: 4, ..Usage::default() }, "what is in the window now");
+    let discarded =
+        deltas.iter().find_map(|d| if let Delta::Discarded { usage, .. } = d { Some(usage.output) } else { None });
+    assert_eq!(discarded, Some(2));
     assert_eq!(sent[1][..2], ["user: what is in it?", "assistant: I think it is a list."]);
     assert!(sent[1][2].contains("`Action Input:`") && sent[1][2].contains("`Final Answer:`"), "{}", sent[1][2]);
     let why = deltas.iter().find_map(|d| if let Delta::Retrying { why, .. } = d { Some(why.as_str()) } else { None });

@@ -62,7 +62,10 @@ async fn a_server_that_refuses_tools_is_asked_in_words_from_then_on() {
         let [Delta::Retrying { attempt: 2, wait, why: told }, Delta::CallOpened { .. }] = deltas.as_slice() else {
             panic!("{deltas:?}");
         };
-        assert!(wait.is_zero() && told.contains(why) && told.ends_with("that is done from now on"), "{told}");
+        assert!(
+            wait.is_zero() && told.contains(why) && told.ends_with("(`protocol: react`), which is done from now on"),
+            "{told}"
+        );
         assert_eq!(question().send(&react).await.1.len(), 1, "the second time it is not tried");
         assert_eq!(server.requests().len(), 3);
     }
