@@ -63,32 +63,15 @@ impl Format for Anthropic {
 }
 
 impl Anthropic {
-    /// Adjacent messages of one role become one; in it, results stand first, as the format demands.
+    /// Adjacent messages of one role become one.
     fn append(&self, out: &mut Transcript, message: &Message) {
+        let opening: &[u8] = match message.role {
+            Role::User => br#"{"role":"user","content":["#,
+            Role::Assistant => br#"{"role":"assistant","content":["#,
+        };
         for block in &message.blocks {
-            let is_result = matches!(block, Block::Result(_));
-            let Some(value) = self.block(block) else { continue };
-            if out.role != Some(message.role) {
-                out.bytes.extend_from_slice(if out.role.is_some() { b"]}," } else { b"" });
-                out.bytes.extend_from_slice(match message.role {
-                    Role::User => br#"{"role":"user","content":["#,
-                    Role::Assistant => br#"{"role":"assistant","content":["#,
-                });
-                out.role = Some(message.role);
-                out.results = out.bytes.len();
-            }
-            let first = out.bytes.last() == Some(&b'[');
-            if !is_result || first {
-                out.bytes.extend_from_slice(if first { b"" } else { b"," });
-                out.bytes.extend_from_slice(&value);
-                if is_result {
-                    out.results = out.bytes.len();
-                }
-            } else if out.bytes[..out.results].last() == Some(&b'[') {
-                out.insert_result(&[&value[..], b","].concat());
-                out.results -= 1;
-            } else {
-                out.insert_result(&[b",", &value[..]].concat());
+            if let Some(part) = self.block(block) {
+                out.push_part(message.role, opening, &part, matches!(block, Block::Result(_)));
             }
         }
     }

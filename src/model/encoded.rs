@@ -2,6 +2,7 @@
 //! bytes of the last one. So what was sent before is sent again byte for byte, and a long conversation costs no more
 //! per turn than a short one. What the bytes mean is the wire format's.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,7 +11,7 @@ use super::eyes::{left_out, seen};
 pub use super::kept::KEPT;
 use super::kept::{Kept, Made};
 use super::{ModelId, Request};
-use crate::message::{Message, Role};
+use crate::message::{CallId, Message, Role};
 
 /// The messages of a conversation in a wire format, without what closes them.
 #[derive(Debug, Default)]
@@ -24,6 +25,10 @@ pub struct Transcript {
     /// The tools of the last request that had some, encoded: a request without them forbids their use, but its
     /// provider still wants to know what the calls in the conversation were.
     pub tools: Vec<u8>,
+    /// The tools that the last message with calls calls, by call: some formats want their names with the results.
+    pub names: HashMap<CallId, String>,
+    /// How many of the messages that come next are written without the proofs in them.
+    pub unproven: usize,
 }
 
 /// The conversations of one model instance.
@@ -63,6 +68,30 @@ impl Made for Transcript {
 }
 
 impl Transcript {
+    /// Appends a part to the last message if that has the same role, or opens one, as an object whose list of parts is
+    /// its last field. Results stand before other parts, as every such format demands.
+    pub fn push_part(&mut self, role: Role, opening: &[u8], part: &[u8], is_result: bool) {
+        if self.role != Some(role) {
+            self.bytes.extend_from_slice(if self.role.is_some() { b"]}," } else { b"" });
+            self.bytes.extend_from_slice(opening);
+            self.role = Some(role);
+            self.results = self.bytes.len();
+        }
+        let first = self.bytes.last() == Some(&b'[');
+        if !is_result || first {
+            self.bytes.extend_from_slice(if first { b"" } else { b"," });
+            self.bytes.extend_from_slice(part);
+            if is_result {
+                self.results = self.bytes.len();
+            }
+        } else if self.bytes[..self.results].last() == Some(&b'[') {
+            self.insert_result(&[part, b","].concat());
+            self.results -= 1;
+        } else {
+            self.insert_result(&[b",", part].concat());
+        }
+    }
+
     /// Puts bytes behind the results of the assistant's last message, before anything a person said since.
     pub fn insert_result(&mut self, bytes: &[u8]) {
         self.bytes.splice(self.results..self.results, bytes.iter().copied());
