@@ -11,9 +11,11 @@ use super::anthropic::Anthropic;
 use super::catalog::{NoModel, Settings};
 use super::chat::Chat;
 use super::encoded::Encoded;
+use super::gemini::{self, Gemini};
 use super::governor::Governors;
 use super::http::{Endpoint, Http};
 use super::line::{Breaks, Figures, Line, Spoken};
+use super::ollama::{self, Ollama};
 use super::price::Price;
 use super::provider::{KnownModel, Provider, Wire};
 use super::react::{Protocol, React};
@@ -42,8 +44,11 @@ pub(super) enum Key {
 }
 
 impl Door {
-    pub(super) fn new(provider: Provider, env: &dyn Fn(&str) -> Option<String>) -> Door {
+    pub(super) fn new(mut provider: Provider, env: &dyn Fn(&str) -> Option<String>) -> Door {
         let said = |variable: &str| env(variable).filter(|text| !text.trim().is_empty());
+        if let (Wire::Gemini, Some(version)) = (provider.wire, said(gemini::VERSION)) {
+            gemini::set_version(&mut provider.base_url, version.trim());
+        }
         let url = said(&provider.base_url_variable());
         let base_url = read_url(&provider, url.as_deref().unwrap_or(&provider.base_url));
         // What a shell or an editor leaves around a key is not part of it.
@@ -91,6 +96,8 @@ impl Door {
             Wire::Anthropic => Arc::new(Spoken(Anthropic { line })),
             Wire::Responses => Arc::new(Spoken(Responses { line })),
             Wire::Chat => Arc::new(Spoken(Chat { line })),
+            Wire::Gemini => Arc::new(Spoken(Gemini { line })),
+            Wire::Ollama => Arc::new(Spoken(Ollama { line })),
         };
         let model = Arc::new(Retry::new(model).with_governor(governor));
         let takes_tools = self.provider.model(&id.model).and_then(|known| known.tools).unwrap_or(true);
@@ -145,9 +152,15 @@ impl Door {
         };
         let headers = self.headers(key.as_ref())?;
         let provider = self.provider.id.clone();
-        let (url, model) = (self.url(base), id.model.clone());
-        let whole_url = url.clone();
-        Ok(Endpoint { http: http.clone(), provider, model, url, whole_url, headers, key, key_variable })
+        let model = &id.model;
+        let (url, whole_url) = (self.url(base.clone(), model, true), self.url(base, model, false));
+        let absent = match self.provider.wire {
+            Wire::Ollama => format!("`ollama pull {model}` gets the model, if this is the right server"),
+            Wire::Anthropic | Wire::Responses | Wire::Chat | Wire::Gemini => {
+                format!("does it have the model {model}, and is its base URL right?")
+            }
+        };
+        Ok(Endpoint { http: http.clone(), provider, url, whole_url, headers, key, key_variable, absent })
     }
 
     /// Nobody has keys for a server on this machine, nor for one that is at home on such a machine.
@@ -176,20 +189,23 @@ impl Door {
                 insert("anthropic-version", "2023-06-01")?;
                 key.map_or(Ok(()), |key| insert("x-api-key", key))?;
             }
-            Wire::Responses | Wire::Chat => {
+            Wire::Responses | Wire::Chat | Wire::Ollama => {
                 key.map_or(Ok(()), |key| insert("authorization", &format!("Bearer {key}")))?;
             }
+            Wire::Gemini => key.map_or(Ok(()), |key| insert("x-goog-api-key", key))?,
         }
         Ok(headers)
     }
 
-    fn url(&self, mut base: Url) -> Url {
+    fn url(&self, mut base: Url, model: &str, streamed: bool) -> Url {
         let path = base.path().trim_end_matches('/').to_owned();
         let end = match self.provider.wire {
             Wire::Anthropic if path.ends_with("/v1") => "/messages",
             Wire::Anthropic => "/v1/messages",
             Wire::Responses => "/responses",
             Wire::Chat => "/chat/completions",
+            Wire::Gemini => return gemini::url(base, model, streamed),
+            Wire::Ollama => return ollama::url(base),
         };
         base.set_path(&format!("{path}{end}"));
         base

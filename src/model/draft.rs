@@ -147,6 +147,11 @@ impl<'a> Draft<'a> {
         self.size > MAX_REPLY || self.parts.len() > MAX_PARTS
     }
 
+    /// Nothing was said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
     /// The reply of the model on this line.
     pub(super) fn finish(self, line: &Line) -> Reply {
         let (usage, cost) = (self.usage, self.cost.or_else(|| line.cost(&self.usage)));

@@ -59,6 +59,17 @@ impl Encoded {
         };
         self.kept.build(request, append, build)
     }
+
+    /// Encodes the conversation anew, without the proofs in what was said so far.
+    pub(super) fn without_proofs(&self, request: &Request<'_>, append: impl Fn(&mut Transcript, &Message)) {
+        self.build(request, &append, |transcript| {
+            let tools = std::mem::take(&mut transcript.tools);
+            *transcript = Transcript { tools, unproven: request.messages.len(), ..Transcript::default() };
+            for message in request.messages {
+                append(transcript, &seen(message, self.instead.as_deref()));
+            }
+        });
+    }
 }
 
 impl Made for Transcript {

@@ -67,7 +67,6 @@ pub(super) struct Http {
 pub(super) struct Endpoint {
     pub(super) http: Arc<Http>,
     pub(super) provider: String,
-    pub(super) model: String,
     /// Where streams are asked for.
     pub(super) url: Url,
     /// Where whole replies are asked for.
@@ -75,6 +74,8 @@ pub(super) struct Endpoint {
     pub(super) headers: HeaderMap,
     pub(super) key: Option<SecretString>,
     pub(super) key_variable: Option<String>,
+    /// What a person can do when the model is not there.
+    pub(super) absent: String,
 }
 
 /// What came back.
@@ -199,7 +200,7 @@ impl Endpoint {
                 None => "; it wants a key".to_owned(),
             },
             Fault::Billing => "; the account has no credit or quota left".to_owned(),
-            Fault::NoSuchModel => format!("; does it have the model {}, and is its base URL right?", self.model),
+            Fault::NoSuchModel => format!("; {}", self.absent),
             Fault::NoTools => "; it can be told of them in words (`protocol: react`)".to_owned(),
             Fault::BadRequest | Fault::Overflow | Fault::RateLimited => String::new(),
             Fault::Unavailable | Fault::Network | Fault::Garbled => String::new(),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -56,6 +57,11 @@ pub(super) trait Format: Send + Sync {
     fn encode(&self, request: &Request<'_>, streamed: bool) -> Vec<u8>;
 
     fn reading<'a>(&'a self, draft: Draft<'a>) -> Box<dyn Reading + Send + 'a>;
+
+    /// Writes a refused conversation in another way from now on, where there is one; then it is asked once more.
+    fn reword(&self, _: &Request<'_>, _: &ModelError) -> bool {
+        false
+    }
 }
 
 /// A reply while it is read.
@@ -95,6 +101,11 @@ impl<F: Format> Model for Spoken<F> {
                     tracing::info!(%error, "whole replies from here on");
                     breaks.0.store(NEVER, Ordering::Relaxed);
                     self.call(request, on_delta, false).await
+                }
+                Err(error) if self.0.reword(&request, &error) => {
+                    tracing::info!(%error, "asked again in other words");
+                    on_delta(Delta::Retrying { attempt: 2, wait: Duration::ZERO, why: error.to_string() });
+                    self.call(request, on_delta, streamed).await
                 }
                 other => other,
             }
@@ -158,6 +169,23 @@ impl Line {
             let text = format!("the conversation fills the window: {prompt} of {window} tokens");
             self.endpoint.error(Fault::Overflow, text)
         })
+    }
+
+    /// The object of a request in which a format has its settings: the limits, and what settings and catalogue add.
+    pub(super) fn options(&self, name: &str, mut limits: Map<String, Value>) -> Map<String, Value> {
+        if let Some(temperature) = self.temperature {
+            limits.insert("temperature".to_owned(), temperature.into());
+        }
+        let own = self.body.get(name).and_then(Value::as_object).into_iter().flatten();
+        limits.extend(own.map(|(name, value)| (name.clone(), value.clone())));
+        limits
+    }
+
+    /// Appends the fields that the catalogue adds beside those options.
+    pub(super) fn add_body_without(&self, out: &mut Vec<u8>, options: &str) {
+        for (name, value) in self.body.iter().filter(|(name, _)| *name != options) {
+            field(out, name, value);
+        }
     }
 
     /// A proof of this very model.

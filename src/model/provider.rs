@@ -56,6 +56,10 @@ pub enum Wire {
     Responses,
     /// OpenAI Chat Completions, the common tongue.
     Chat,
+    /// Gemini's own.
+    Gemini,
+    /// Ollama's own.
+    Ollama,
 }
 
 /// How a provider tells which models it has.
@@ -153,6 +157,9 @@ pub struct Quirks {
     pub short_ids: bool,
     /// It answers a conversation that is too long as if it were not; only its figures tell.
     pub silent_overflow: bool,
+    /// Beginnings of the names of models that want no proof of the reasoning before a call; the others refuse a call
+    /// without one (Gemini).
+    pub unsigned: Vec<String>,
 }
 
 /// How reasoning goes back to the model that wrote it.
@@ -191,6 +198,7 @@ impl Default for Quirks {
             cache: Cache::None,
             short_ids: false,
             silent_overflow: false,
+            unsigned: Vec::new(),
         }
     }
 }
