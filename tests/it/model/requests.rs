@@ -177,7 +177,7 @@ async fn reasoning_survives_a_round_trip() {
             json!("hm"),
         ),
         (
-            "gemini/gemini-3.8-flash",
+            "openai-chat/gemini-by-its-other-door",
             vec![json!({"choices": [{"delta": {"tool_calls": signed}}]})],
             "/tool_calls/0/extra_content",
             json!({"google": {"thought_signature": "g"}}),
