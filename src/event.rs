@@ -78,6 +78,9 @@ pub enum AgentEvent {
         before: u64,
         /// Estimated tokens after.
         after: u64,
+        /// Who wrote the summary, `provider/model`; `None` when there is none.
+        #[serde(default)]
+        model: Option<String>,
         /// Tokens that the summary took.
         usage: Usage,
         /// What it cost; `None` when nobody knows the price.

@@ -1,11 +1,15 @@
 //! What is said: messages, their blocks, tool calls and results. Nothing here knows a provider, a file or a run.
 
+mod money;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use self::money::{Bill, Spent, Tally, Usd};
 
 /// Who speaks in a [`Message`]. The system prompt is no message; it travels beside them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -148,46 +152,6 @@ pub struct Usage {
     pub cache_write: u64,
     /// The part of `output` that was reasoning.
     pub reasoning: u64,
-}
-
-/// US dollars, in billionths; so that a thousandth of a cent per token is still a whole number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Usd(pub u64);
-
-impl Usd {
-    /// So many dollars; negative and absurd ones are none.
-    pub fn from_dollars(dollars: f64) -> Option<Usd> {
-        let billionths = (dollars * 1e9).round();
-        // Up to 18 billion dollars a u64 holds it.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
-        (0.0..=1.8e19).contains(&billionths).then_some(Usd(billionths as u64))
-    }
-
-    /// In dollars, for programs that compute with it.
-    pub fn dollars(self) -> f64 {
-        #[allow(clippy::cast_precision_loss, reason = "15 digits of a sum of money are enough")]
-        let billionths = self.0 as f64;
-        billionths / 1e9
-    }
-
-    /// The sum.
-    #[must_use]
-    pub fn plus(self, other: Usd) -> Usd {
-        Usd(self.0.saturating_add(other.0))
-    }
-}
-
-impl fmt::Display for Usd {
-    /// `$0.0123`; two digits from a dollar on, and never `$0.0000` for what is more than nothing.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => f.write_str("$0"),
-            1..50_000 => f.write_str("<$0.0001"),
-            50_000..995_000_000 => write!(f, "${:.4}", self.dollars()),
-            _ => write!(f, "${:.2}", self.dollars()),
-        }
-    }
 }
 
 /// Names one [`Note`]: unique and rising within a session, shown as `#14`.

@@ -82,7 +82,7 @@ async fn shorten(run: &mut Run<'_>, keep: u64, needed: u64, window: u64) -> Resu
     let mut cut = cut(run, keep);
     let worth = !cut.old.is_empty() && run.gauge.tokens(&cut.old) > SUMMARY / 8;
     let summed = if worth { summarise(run, &cut.old, window).await? } else { None };
-    let (usage, cost) = summed.as_ref().map_or((Usage::default(), Some(Usd(0))), |sum| (sum.usage, sum.cost));
+    let paid = summed.as_ref().map(|sum| (sum.model.clone(), sum.usage, sum.cost));
     let text = summed.as_ref().map_or(NO_SUMMARY, |sum| sum.text.as_str());
     let head = Arc::new(summary::head(text, &cut.carried));
     let with_summary = run.gauge.tokens(std::slice::from_ref(&head)) + run.gauge.tokens(&cut.kept);
@@ -99,15 +99,24 @@ async fn shorten(run: &mut Run<'_>, keep: u64, needed: u64, window: u64) -> Resu
     let kept = if kept_from.is_some() { run.gauge.tokens(&cut.kept) } else { 0 };
     let after = run.gauge.tokens(&head) + kept;
     if after >= before {
+        if let Some((model, usage, cost)) = paid {
+            let why = "its summary makes nothing shorter".to_owned();
+            run.session.append(Record::Discarded { usage, model, cost, why })?;
+        }
         return Ok(false);
     }
     let after = run.gauge.fixed() + after;
-    let compaction = Compaction { head, kept_from, carried: cut.carried, before: needed, after, usage, cost };
+    let (model, usage, cost) = match paid {
+        Some((model, usage, cost)) => (Some(model), usage, cost),
+        None => (None, Usage::default(), Some(Usd(0))),
+    };
+    let by = model.clone();
+    let compaction = Compaction { head, kept_from, carried: cut.carried, before: needed, after, usage, cost, model };
     run.session.append(Record::Compaction(compaction))?;
     run.session.settle_meanwhile().await?;
     run.gauge.shortened(run.session.context());
     run.floor = after + run.agent.limits.context_window / 10;
-    run.events.emit(&AgentEvent::Compacted { before: needed, after, usage, cost });
+    run.events.emit(&AgentEvent::Compacted { before: needed, after, model: by, usage, cost });
     Ok(true)
 }
 
@@ -143,6 +152,7 @@ fn cut(run: &Run<'_>, keep: u64) -> Cut {
 /// What a model made of the older messages.
 struct Summed {
     text: String,
+    model: String,
     usage: Usage,
     cost: Option<Usd>,
 }
@@ -183,7 +193,8 @@ async fn ask(run: &mut Run<'_>, summariser: &Summariser, old: &[Arc<Message>]) -
     };
     match reply {
         Ok(reply) if !reply.message.text().trim().is_empty() => {
-            Ok(Some(Summed { text: reply.message.text(), usage: reply.usage, cost: reply.cost }))
+            let (text, model) = (reply.message.text(), reply.model.to_string());
+            Ok(Some(Summed { text, model, usage: reply.usage, cost: reply.cost }))
         }
         Ok(reply) => {
             let (model, why) = (reply.model.to_string(), "no summary came".to_owned());

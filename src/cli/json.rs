@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::event::AgentEvent;
-use crate::message::{Message, Note, NoteKind, ToolCall, Usage};
+use crate::message::{Message, Note, NoteKind, Spent, Tally, ToolCall, Usage};
 use crate::runtime::{Envelope, News, Source};
 use crate::task::TaskReport;
 use crate::terminal::exit::Exit;
@@ -22,8 +22,8 @@ pub struct Lines {
 pub struct End<'a> {
     /// The code that the program ends with.
     pub exit: Exit,
-    /// Tokens of the main agent and, where known, of its workers.
-    pub usage: Usage,
+    /// Model calls of the main agent and, where known, of its workers.
+    pub tally: Tally,
     /// The last answer; `None` when there was none.
     pub result: Option<&'a str>,
     /// Tasks that were still at work and are interrupted now.
@@ -75,10 +75,11 @@ impl Lines {
 
     /// The last line.
     pub fn end(&mut self, end: &End) -> String {
-        let fields = json!({
-            "exit_code": end.exit.code(), "exit": end.exit.name(), "usage": usage(&end.usage), "result": end.result,
-            "interrupted": end.interrupted,
+        let mut fields = json!({
+            "exit_code": end.exit.code(), "exit": end.exit.name(), "usage": usage(&end.tally.usage),
+            "result": end.result, "interrupted": end.interrupted,
         });
+        add_cost(&mut fields, end.tally.spent);
         self.line(Timestamp::now(), "main", "session.end", fields)
     }
 
@@ -105,10 +106,12 @@ fn facts(event: &AgentEvent, worker: bool) -> Facts {
         AgentEvent::TurnStarted { turn } => vec![("turn.start", json!({"turn": turn}))],
         AgentEvent::Text { text } => vec![("text.delta", json!({"text": text}))],
         AgentEvent::Thinking { text } => vec![("reasoning.delta", json!({"text": text}))],
-        AgentEvent::Replied { message, usage: used, took, .. } => {
-            let mut spent = usage(used);
-            spent["duration_ms"] = millis(*took);
-            vec![("message", replied(message)), ("usage", spent)]
+        AgentEvent::Replied { message, usage: used, took, model, cost } => {
+            let mut fields = usage(used);
+            fields["duration_ms"] = millis(*took);
+            fields["model"] = model.as_str().into();
+            add_cost(&mut fields, Spent::of(*cost));
+            vec![("message", replied(message)), ("usage", fields)]
         }
         AgentEvent::ToolStarted { call } => vec![("tool.start", started(call))],
         AgentEvent::ToolProgress { call, chunk } => vec![("tool.output", json!({"call": call, "text": chunk}))],
@@ -120,7 +123,11 @@ fn facts(event: &AgentEvent, worker: bool) -> Facts {
             vec![("tool.end", fields)]
         }
         AgentEvent::Noted { note } => vec![(if worker { "worker.steer" } else { "steer" }, noted(note))],
-        AgentEvent::Compacted { before, after, .. } => vec![("compaction", json!({"before": before, "after": after}))],
+        AgentEvent::Compacted { before, after, model, usage: used, cost } => {
+            let mut fields = json!({"before": before, "after": after, "usage": usage(used), "model": model});
+            add_cost(&mut fields, model.as_ref().map_or(Spent::default(), |_| Spent::of(*cost)));
+            vec![("compaction", fields)]
+        }
         AgentEvent::Retrying { attempt, wait, why } => {
             vec![("retry", json!({"attempt": attempt, "wait_ms": millis(*wait), "message": why}))]
         }
@@ -152,10 +159,18 @@ fn noted(note: &Note) -> Value {
 
 /// The fields of `worker.end`, and of a task that has ended elsewhere.
 pub(super) fn ended(report: &TaskReport) -> Value {
-    json!({
+    let mut fields = json!({
         "title": report.title, "status": report.status, "answer": report.answer, "turns": report.turns,
         "usage": usage(&report.usage), "duration_ms": millis(report.took), "dir": report.dir,
-    })
+    });
+    add_cost(&mut fields, report.spent);
+    fields
+}
+
+/// Dollars as far as they are known, null when nothing of them is; and how many calls are missing in them.
+pub(super) fn add_cost(fields: &mut Value, spent: Spent) {
+    fields["cost_usd"] = json!(spent.dollars());
+    fields["cost_unknown_calls"] = spent.unknown.into();
 }
 
 /// Tokens, with their sum.

@@ -13,7 +13,7 @@ use super::run::{Course, Feed, Setup, drain, run};
 use super::show::Show;
 use crate::args::Common;
 use crate::config::{self, Cast, Config, Flags};
-use crate::message::Usage;
+use crate::message::Tally;
 use crate::model::Model;
 use crate::model::scripted::recorded::{Act, Line};
 use crate::model::scripted::{Scripted, Tape};
@@ -41,7 +41,7 @@ pub async fn replay(common: &Common, file: &Path, fast: bool, setup: &Setup) -> 
 fn refuse(why: String, setup: &Setup) -> Exit {
     let mut show = Show::new(None, setup);
     show.fault(&why);
-    show.end(Exit::Usage, Usage::default(), &[])
+    show.end(Exit::Usage, Tally::default(), &[])
 }
 
 /// Settings under which only the recording answers.

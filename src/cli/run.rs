@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::ready::{NotReady, Ready};
 use super::replay;
 use super::show::Show;
-use crate::message::Usage;
+use crate::message::Tally;
 use crate::model::scripted::Tape;
 use crate::runtime::{Envelope, RunId, Said, SessionGone, TaskRow};
 use crate::terminal::Look;
@@ -77,7 +77,7 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
         Ok(ready) => ready,
         Err(error) => {
             show.fault(&error.why);
-            return show.end(error.exit, Usage::default(), &[]);
+            return show.end(error.exit, Tally::default(), &[]);
         }
     };
     show.begin(&ready);
@@ -92,12 +92,12 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
             (Exit::Failed, vec![])
         }
     };
-    let usage = ready.runtime.status(&ready.session).await.map_or(Usage::default(), |status| status.usage);
+    let tally = ready.runtime.status(&ready.session).await.map(|status| status.since_open).unwrap_or_default();
     ready.runtime.shutdown().await;
     if let Some(fault) = ready.recording_fault() {
         show.fault(&fault);
     }
-    show.end(exit, usage, &alive)
+    show.end(exit, tally, &alive)
 }
 
 async fn alive(ready: &Ready) -> Vec<TaskRow> {

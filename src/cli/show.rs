@@ -11,14 +11,14 @@ use super::json::{End, Lines};
 use super::ready::Ready;
 use super::run::Setup;
 use crate::event::{AgentEvent, Ending};
-use crate::message::{Role, Usage};
+use crate::message::{Role, Spent, Tally};
 use crate::model::Fault;
 use crate::runtime::{Envelope, News, RunId, Source, TaskRow};
 use crate::task::TaskId;
-use crate::terminal::Look;
 use crate::terminal::clean::clean;
 use crate::terminal::exit::Exit;
 use crate::terminal::screen::{Screen, Texts};
+use crate::terminal::{Look, story};
 
 /// Columns of progress when nobody says how wide stderr is.
 const WIDTH: usize = 100;
@@ -48,7 +48,8 @@ pub(super) struct Show {
     live: bool,
     ending: Option<Ending>,
     result: Option<String>,
-    usage: Usage,
+    /// Of tasks that began in this run and are over.
+    tasks: Tally,
     /// Tasks that began in this run.
     started: HashSet<TaskId>,
     /// Tasks are waited for.
@@ -72,7 +73,7 @@ impl Show {
             live,
             ending: None,
             result: None,
-            usage: Usage::default(),
+            tasks: Tally::default(),
             started: HashSet::new(),
             wait: setup.wait,
             unread: false,
@@ -142,7 +143,7 @@ impl Show {
         match (&envelope.source, &envelope.news) {
             (Source::Task(task), News::TaskStarted { .. }) => drop(self.started.insert(*task)),
             (Source::Task(task), News::TaskEnded(report)) if self.started.contains(task) => {
-                self.usage.add(report.usage);
+                self.tasks.add(report.tally());
             }
             _ => {}
         }
@@ -213,20 +214,22 @@ impl Show {
         self.either(line, format!("{} {}", self.look.bad("✗"), clean(why)));
     }
 
-    pub(super) fn end(&mut self, exit: Exit, main: Usage, alive: &[TaskRow]) -> Exit {
+    pub(super) fn end(&mut self, exit: Exit, main: Tally, alive: &[TaskRow]) -> Exit {
         for row in alive {
             let title = clean(&row.title);
             let hint = if self.wait { "" } else { " · --wait waits for it" };
             let line = format!("{} {} interrupted · {title}{hint}", self.look.warn("■"), row.id);
             self.progress(&line);
         }
-        let mut usage = self.usage;
-        usage.add(main);
+        let mut tally = self.tasks;
+        tally.add(main);
         let interrupted = alive.iter().map(|row| row.id.to_string()).collect();
         let result = self.result.take();
-        let end = End { exit, usage, result: result.as_deref(), interrupted };
+        let end = End { exit, tally, result: result.as_deref(), interrupted };
         if let Some(line) = self.json.as_mut().map(|json| json.end(&end)) {
             self.answer(&line);
+        } else if tally.usage.context() > 0 || tally.spent != Spent::default() {
+            self.progress(&self.look.dim(story::tally(&tally)));
         }
         exit
     }

@@ -30,6 +30,8 @@ pub enum Input {
     Detach,
     /// Where everything stands.
     Status,
+    /// Tokens and money, by model.
+    Cost,
     /// All commands, or one.
     Help(Option<&'static Entry>),
     /// Leave.
@@ -71,9 +73,10 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 10] = [
+pub const COMMANDS: [Entry; 11] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
+    entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
     entry("/tasks", "", "all tasks of this workspace"),
     entry("/task", "t_001", "one task: brief, progress, result"),
     entry("/attach", "t_001", "watch a worker live; Enter on an empty line or /detach ends it"),
@@ -122,6 +125,7 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
     match name {
         "/help" | "/?" => help(rest),
         "/status" => Ok(Input::Status),
+        "/cost" => Ok(Input::Cost),
         "/tasks" => Ok(Input::Tasks),
         "/task" => task(rest, "/task t_001").map(Input::Task),
         "/attach" => task(rest, "/attach t_001").map(Input::Attach),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::command::{COMMANDS, Entry, KEYS};
-use crate::message::{Block, Message, Role};
+use crate::message::{Bill, Block, Message, Role, Tally};
 use crate::runtime::{Status, TaskDetail, TaskRow};
 use crate::session::SessionId;
 use crate::task::TaskStatus;
@@ -47,8 +47,8 @@ fn task_row(row: &TaskRow, look: Look, width: usize) -> String {
 pub(super) fn task(detail: &TaskDetail, root: &Path, look: Look, width: usize) -> Vec<String> {
     let dir = detail.dir.strip_prefix(root).unwrap_or(&detail.dir).display();
     let mut lines = vec![task_row(&detail.row, look, width)];
-    let usage = detail.row.usage.total_tokens();
-    lines.push(look.dim(format!("  {dir}/ · {} tokens", story::count(usage))));
+    let tokens = story::count(detail.row.usage.total_tokens());
+    lines.push(look.dim(format!("  {dir}/ · {tokens} tokens · {}", detail.row.spent)));
     let asked = wrapped(detail.brief.body.trim(), width.saturating_sub(4));
     lines.extend(some(&asked, EACH).into_iter().map(|line| format!("  {line}")));
     let progress: Vec<&str> = detail.progress.lines().collect();
@@ -75,6 +75,7 @@ pub(super) fn status(status: &Status, session: &SessionId, rows: &[TaskRow], loo
     };
     let (running, waiting) = (count(TaskStatus::Running), count(TaskStatus::Queued));
     let over = rows.len() - running - waiting;
+    let total = status.bill.total();
     vec![
         format!("model    {}", look.name(&status.model)),
         format!(
@@ -84,11 +85,51 @@ pub(super) fn status(status: &Status, session: &SessionId, rows: &[TaskRow], loo
         format!("agent    {doing}"),
         format!(
             "tokens   {} in, {} out, {} in the window",
-            story::count(status.usage.prompt()),
-            story::count(status.usage.output),
+            story::count(total.usage.prompt()),
+            story::count(total.usage.output),
             story::count(status.context)
         ),
+        format!("cost     {}; /cost says more", total.spent),
         format!("workers  {running} running, {waiting} queued, {over} ended"),
+    ]
+}
+
+/// Model calls, tokens and money: of the session by model and in all, and of the tasks.
+pub(super) fn cost(bill: &Bill, rows: &[TaskRow], look: Look) -> Vec<String> {
+    const HEADS: [&str; 8] = ["", "calls", "in", "cached", "written", "out", "reasoning", "cost"];
+    let mut table = vec![HEADS.map(str::to_owned)];
+    table.extend(bill.models().map(|(model, tally)| cells(&one_line(model), tally)));
+    table.push(cells("session", &bill.total()));
+    let mut tasks = Tally::default();
+    rows.iter().for_each(|row| tasks.add(Tally { calls: row.turn, usage: row.usage, spent: row.spent }));
+    match rows.len() {
+        0 => {}
+        1 => table.push(cells("1 task", &tasks)),
+        tasks_of_all => table.push(cells(&format!("{tasks_of_all} tasks"), &tasks)),
+    }
+    let widths: Vec<usize> =
+        (0..HEADS.len()).map(|at| table.iter().map(|row| columns(&row[at])).max().unwrap_or(0)).collect();
+    let line = |row: &[String; 8]| {
+        let first = format!("{:<1$}", row[0], widths[0]);
+        // The last is a sum of money and perhaps some words: it begins at the same place.
+        let middle = (1..7).map(|at| format!("  {:>1$}", row[at], widths[at])).collect::<String>();
+        format!("{first}{middle}  {}", row[7])
+    };
+    let head = look.dim(line(&table[0]));
+    std::iter::once(head).chain(table.iter().skip(1).map(line)).collect()
+}
+
+fn cells(name: &str, tally: &Tally) -> [String; 8] {
+    let usage = &tally.usage;
+    [
+        name.to_owned(),
+        tally.calls.to_string(),
+        story::count(usage.prompt()),
+        story::share(usage.cache_read, usage.prompt()),
+        story::count(usage.cache_write),
+        story::count(usage.output),
+        story::count(usage.reasoning),
+        tally.spent.to_string(),
     ]
 }
 

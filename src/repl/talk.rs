@@ -216,7 +216,9 @@ impl<'a> Talk<'a> {
                 }
             }
             Input::Attach(task) => self.attach(Some(task)).await,
-            Input::Tasks | Input::Task(_) | Input::Status | Input::Help(_) | Input::Quit => self.sheet(input).await,
+            Input::Tasks | Input::Task(_) | Input::Status | Input::Cost | Input::Help(_) | Input::Quit => {
+                self.sheet(input).await
+            }
         }
     }
 
@@ -226,6 +228,10 @@ impl<'a> Talk<'a> {
             Input::Tasks => sheet::tasks(&self.runtime.tasks().await, look, width),
             Input::Task(task) => match self.runtime.task(task).await {
                 Ok(detail) => sheet::task(&detail, &self.root, look, width),
+                Err(error) => return self.complain(error).await,
+            },
+            Input::Cost => match self.runtime.status(self.session).await {
+                Ok(status) => sheet::cost(&status.bill, &self.runtime.tasks().await, look),
                 Err(error) => return self.complain(error).await,
             },
             Input::Status => match self.runtime.status(self.session).await {

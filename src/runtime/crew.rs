@@ -16,7 +16,7 @@ use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
 use super::worker::{Assignment, FIRST_NOTE, OVER, Worker, WorkerMsg};
 use super::{ControlError, TaskRow};
-use crate::message::{NoteId, NoteKind, Usage};
+use crate::message::{NoteId, NoteKind, Spent, Usage};
 use crate::session::Durability;
 use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, now};
 
@@ -303,6 +303,7 @@ impl State {
             answer: words,
             turns: 0,
             usage: Usage::default(),
+            spent: Spent::default(),
             started: None,
             ended: now(),
             took: Duration::ZERO,

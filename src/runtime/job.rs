@@ -18,7 +18,7 @@ use super::site::Site;
 use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
-use crate::message::{Note, Role, Usage};
+use crate::message::{Note, Role, Spent, Usage};
 use crate::session::{Record, Session};
 use crate::task::{Progress, Task, TaskDir, TaskId, TaskReport, TaskStatus, now};
 
@@ -142,6 +142,7 @@ fn report(job: &Job, home: Home) -> TaskReport {
         answer,
         turns: 0,
         usage: Usage::default(),
+        spent: Spent::default(),
         started: None,
         ended: now(),
         took: std::time::Duration::ZERO,

@@ -19,7 +19,7 @@ use super::title::Titler;
 use super::{RunId, Said, SessionGone, Status, Steered, report};
 use crate::agent::inbox::{self, Tiller};
 use crate::event::{AgentEvent, Ending, Observer};
-use crate::message::{Message, NoteId, NoteKind, Usage};
+use crate::message::{Bill, Message, NoteId, NoteKind, Tally};
 use crate::model::{Fault, ModelId, Reply};
 use crate::task::TaskReport;
 
@@ -78,7 +78,10 @@ pub(super) struct State {
     current: Option<Current>,
     unattended: u32,
     next_note: NoteId,
-    usage: Usage,
+    /// Of the session, without the current run.
+    bill: Bill,
+    /// Of the session when it was opened.
+    earlier: Tally,
     context: u64,
     model: ModelId,
     fault: Option<Fault>,
@@ -109,6 +112,7 @@ impl Actor for MainAgent {
     async fn pre_start(&self, _: ActorRef<MainMsg>, given: Opening) -> Result<State, ActorProcessingErr> {
         let Opening { site, crew, conversation, first_note } = given;
         let model = site.config.choice.id.clone();
+        let bill = conversation.session().map(|session| session.bill().clone()).unwrap_or_default();
         Ok(State {
             site,
             crew,
@@ -118,7 +122,8 @@ impl Actor for MainAgent {
             current: None,
             unattended: 0,
             next_note: first_note,
-            usage: Usage::default(),
+            earlier: bill.total(),
+            bill,
             context: 0,
             model,
             fault: None,
@@ -265,7 +270,7 @@ impl State {
     fn ended(&mut self, myself: &ActorRef<MainMsg>, run: RunId, conducted: Conducted) {
         let Some(current) = self.current.take_if(|current| current.run == run) else { return };
         let reading = current.meter.read();
-        self.usage.add(reading.usage);
+        self.bill.add(&reading.bill);
         self.context = if reading.context > 0 { reading.context } else { self.context };
         if !conducted.heard {
             // Not a word of it reached the journal: the reports wait for the next line.
@@ -273,12 +278,20 @@ impl State {
         }
         self.fault = conducted.fault;
         self.conversation.home(conducted.session);
+        self.settle_bill();
         self.title(myself, run);
         for note in conducted.unheard {
             // After an abort a steer has nothing left to steer. A full queue has been said to whoever filled it.
             if !conducted.aborted || note.kind == NoteKind::FollowUp {
                 let _ = self.queue(note.text);
             }
+        }
+    }
+
+    /// The journal knows of every call, also of those that no event told of.
+    fn settle_bill(&mut self) {
+        if let Some(session) = self.conversation.session() {
+            self.bill.clone_from(session.bill());
         }
     }
 
@@ -294,7 +307,7 @@ impl State {
 
     fn write_title(&mut self, run: RunId) {
         let Some(titled) = self.titler.write(&mut self.conversation) else { return };
-        self.usage.add(titled.usage);
+        self.settle_bill();
         if let Some(title) = titled.title {
             let session = self.conversation.id().clone();
             self.site.feed.tell(Source::Main { session, run }, News::Titled { title });
@@ -305,19 +318,20 @@ impl State {
     fn drop_run(&mut self, run: RunId) {
         let Some(current) = self.current.take_if(|current| current.run == run) else { return };
         tracing::warn!(%run, "the run did not end within its grace; it is dropped");
-        self.usage.add(current.meter.read().usage);
+        self.bill.add(&current.meter.read().bill);
         self.conversation.lost();
         current.conduct.events.emit(&AgentEvent::RunEnded { ending: Ending::Aborted });
     }
 
     fn status(&self) -> Status {
         let reading = self.current.as_ref().map(|current| current.meter.read()).unwrap_or_default();
-        let mut usage = self.usage;
-        usage.add(reading.usage);
+        let mut bill = self.bill.clone();
+        bill.add(&reading.bill);
         Status {
             busy: self.current.is_some(),
             queued: self.lines.len() + self.reports.len(),
-            usage,
+            since_open: bill.total().since(self.earlier),
+            bill,
             context: if reading.context > 0 { reading.context } else { self.context },
             model: self.model.clone(),
             fault: self.fault,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::event::{AgentEvent, Observer};
-use crate::message::{CallId, Usage};
+use crate::message::{Bill, CallId, Tally};
 use crate::task::{TaskReport, describe};
 
 /// Watches one run.
@@ -20,7 +20,7 @@ pub(super) struct Meter {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reading {
     pub(super) turns: u32,
-    pub(super) usage: Usage,
+    pub(super) bill: Bill,
     /// Tokens in the window after the last call.
     pub(super) context: u64,
     thinking: bool,
@@ -36,7 +36,9 @@ impl Meter {
     pub(super) fn fill(&self, report: &mut TaskReport, started: Timestamp) {
         let reading = self.read();
         report.turns = reading.turns;
-        report.usage = reading.usage;
+        let Tally { usage, spent, .. } = reading.bill.total();
+        report.usage = usage;
+        report.spent = spent;
         report.started = Some(started);
         report.took = since(started);
     }
@@ -71,11 +73,14 @@ impl Observer for Meter {
                 reading.turns = reading.turns.saturating_add(1);
                 reading.thinking = true;
             }
-            AgentEvent::Replied { usage, .. } => {
+            AgentEvent::Replied { usage, model, cost, .. } => {
                 let mut reading = self.lock();
-                reading.usage.add(*usage);
+                reading.bill.call(model, *usage, *cost);
                 reading.context = usage.context();
                 reading.thinking = false;
+            }
+            AgentEvent::Compacted { model: Some(model), usage, cost, .. } => {
+                self.lock().bill.call(model, *usage, *cost);
             }
             AgentEvent::ToolStarted { call } => {
                 self.lock().open.insert(call.id.clone(), describe(call));
@@ -94,7 +99,7 @@ impl Observer for Meter {
             | AgentEvent::CallOpened { .. }
             | AgentEvent::ToolProgress { .. }
             | AgentEvent::Noted { .. }
-            | AgentEvent::Compacted { .. }
+            | AgentEvent::Compacted { model: None, .. }
             | AgentEvent::Retrying { .. }
             | AgentEvent::Failed { .. }
             | AgentEvent::TurnEnded { .. } => {}

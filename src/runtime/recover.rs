@@ -101,13 +101,15 @@ fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
         None => (TaskStatus::Interrupted, interrupted(dir.id(), task.status)),
     };
     let calls = |session: &Session| session.context().iter().filter(|message| message.role == Role::Assistant).count();
+    let total = session.as_ref().map(|session| session.bill().total()).unwrap_or_default();
     TaskReport {
         id: dir.id(),
         title: task.brief.title.clone(),
         status,
         answer,
         turns: session.as_ref().map_or(0, |session| u32::try_from(calls(session)).unwrap_or(u32::MAX)),
-        usage: session.as_ref().map(Session::usage).unwrap_or_default(),
+        usage: total.usage,
+        spent: total.spent,
         started: None,
         ended: now(),
         took: Duration::ZERO,

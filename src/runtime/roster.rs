@@ -61,6 +61,7 @@ impl Entry {
             Stage::Closing => (TaskStatus::Aborted, Reading::default(), None),
             Stage::Describing(_) | Stage::Queued => (TaskStatus::Queued, Reading::default(), None),
         };
+        let total = reading.bill.total();
         TaskRow {
             id,
             title: self.brief.title.clone(),
@@ -69,7 +70,8 @@ impl Entry {
             doing: reading.doing(),
             started,
             took: started.map_or(Duration::ZERO, since),
-            usage: reading.usage,
+            usage: total.usage,
+            spent: total.spent,
             place_in_queue: place,
             agent: self.brief.agent.clone(),
         }

@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::conduct::Conversation;
 use super::launch::launch;
 use super::site::Site;
-use crate::message::{Message, Role, Usage};
+use crate::message::{Message, Role};
 use crate::model::{Model, Reply, Request};
 use crate::session::{Record, Session, SessionError};
 
@@ -38,7 +38,6 @@ pub(super) struct Titler {
 pub(super) struct Titled {
     /// One line; `None` when the answer was no title.
     pub(super) title: Option<String>,
-    pub(super) usage: Usage,
 }
 
 impl Titler {
@@ -73,7 +72,7 @@ fn write(session: &mut Session, reply: Reply) -> Result<Titled, SessionError> {
     if let Some(title) = title.clone() {
         session.append(Record::Title { title })?;
     }
-    Ok(Titled { title, usage })
+    Ok(Titled { title })
 }
 
 async fn suggest(model: Arc<dyn Model>, begin: String, cache_key: String) -> Option<Reply> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Block, Image, Message, NoteId, Role, Usage};
+use crate::message::{Bill, Block, Image, Message, NoteId, Role, Spent, Tally, Usage};
 use crate::model::{Fault, ModelId};
 use crate::session::{SessionError, SessionId};
 use crate::task::{Brief, TaskError, TaskId, TaskReport, TaskStatus};
@@ -75,8 +75,10 @@ pub struct Status {
     pub busy: bool,
     /// Lines and reports that wait for it to end.
     pub queued: usize,
-    /// Tokens since the session was opened.
-    pub usage: Usage,
+    /// Model calls since the session was opened.
+    pub since_open: Tally,
+    /// All model calls of the session, those of earlier programs too; its workers' are in their rows.
+    pub bill: Bill,
     /// Tokens in the model's window after its last call; 0 before the first.
     pub context: u64,
     /// The model that answers.
@@ -107,6 +109,8 @@ pub struct TaskRow {
     pub took: Duration,
     /// Tokens so far.
     pub usage: Usage,
+    /// What they cost.
+    pub spent: Spent,
     /// 1 is next; `None` unless it waits.
     pub place_in_queue: Option<usize>,
     /// The role that does it.

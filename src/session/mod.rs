@@ -28,7 +28,7 @@ use self::scan::Scanned;
 pub use self::store::{Store, Summary};
 use self::tree::{Context, Tree};
 pub use self::tree::{Origin, Reported};
-use crate::message::{CallId, Message, NoteId, Usage};
+use crate::message::{Bill, CallId, Message, NoteId, Usage};
 
 /// When written entries are forced to the disk. Entries survive the end of the process with any of them; this is about
 /// the end of the machine's power.
@@ -53,7 +53,7 @@ pub struct Session {
     log: Log,
     tree: Tree,
     context: Context,
-    usage: Usage,
+    bill: Bill,
     title: Option<String>,
     next_seq: u64,
     next_note: NoteId,
@@ -151,7 +151,13 @@ impl Session {
 
     /// Tokens of all model calls of the session, on all branches.
     pub fn usage(&self) -> Usage {
-        self.usage
+        self.bill.total().usage
+    }
+
+    /// All model calls of the session, on all branches, with those of earlier programs. Of calls that were written down
+    /// without their cost the price is unknown.
+    pub fn bill(&self) -> &Bill {
+        &self.bill
     }
 
     /// Its last title.
@@ -196,8 +202,8 @@ impl Session {
         })?;
         self.dirty = true;
         self.next_seq += 1;
-        if let Some(usage) = record.usage() {
-            self.usage.add(usage);
+        if let Some((model, usage, cost)) = record.call() {
+            self.bill.call(model, usage, cost);
         }
         match &record {
             Record::Note { note } => self.notes_given(NoteId(note.id.0.saturating_add(1))),
@@ -321,7 +327,7 @@ impl Session {
             id,
             log,
             context: Context::default(),
-            usage: scanned.usage,
+            bill: scanned.bill,
             title: scanned.title.clone(),
             next_seq: scanned.next_seq,
             next_note: NoteId(scanned.next_note.max(1)),

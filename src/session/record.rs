@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::EntryId;
 use crate::message::{CallId, Message, Note, Usage, Usd};
 
+/// Stands for the model of a summary that an early version wrote down without it.
+pub(super) const UNNAMED: &str = "unknown";
+
 /// What one entry says. In the file it is the `type` and the `data` of a line.
 ///
 /// Messages are shared: the record, the file's line and the context speak of the same `Arc`.
@@ -104,6 +107,9 @@ pub struct Compaction {
     /// What it cost; `None` when nobody knew the price.
     #[serde(default)]
     pub cost: Option<Usd>,
+    /// Who wrote the summary, `provider/model`; `None` when there is none, or an early version did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// Facts taken from replaced messages by the program, not by a model.
@@ -190,11 +196,17 @@ impl Record {
         }
     }
 
-    /// Tokens that were spent for it.
-    pub fn usage(&self) -> Option<Usage> {
+    /// The model call that it took, if it took one: who answered, the tokens, the cost.
+    pub(super) fn call(&self) -> Option<(&str, Usage, Option<Usd>)> {
         match self {
-            Record::Assistant { usage, .. } | Record::Discarded { usage, .. } => Some(*usage),
-            Record::Compaction(compaction) => Some(compaction.usage),
+            Record::Assistant { usage, model, cost, .. } | Record::Discarded { usage, model, cost, .. } => {
+                Some((model, *usage, *cost))
+            }
+            Record::Compaction(compaction) => {
+                let model = compaction.model.as_deref();
+                let model = model.or_else(|| (compaction.usage.context() > 0).then_some(UNNAMED))?;
+                Some((model, compaction.usage, compaction.cost))
+            }
             Record::Session { .. }
             | Record::User { .. }
             | Record::ToolStarted { .. }

@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::EntryId;
 use super::log::{MAX_LINE, Span, VERSION, is_sealed};
-use super::record::Kind;
+use super::record::{Kind, UNNAMED};
 use super::tree::Tree;
-use crate::message::Usage;
+use crate::message::{Bill, Usage, Usd};
 
 /// Most findings that are kept; more are counted.
 const MOST_FINDINGS: usize = 100;
@@ -20,7 +20,7 @@ const MOST_FINDINGS: usize = 100;
 #[derive(Default)]
 pub(super) struct Scanned {
     pub(super) tree: Tree,
-    pub(super) usage: Usage,
+    pub(super) bill: Bill,
     pub(super) title: Option<String>,
     pub(super) next_seq: u64,
     pub(super) next_note: u64,
@@ -67,6 +67,9 @@ struct Head<'a> {
 #[serde(default)]
 struct Gist<'a> {
     usage: Option<Usage>,
+    cost: Option<Usd>,
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
     note: Option<NoteGist>,
     #[serde(borrow)]
     title: Option<Cow<'a, str>>,
@@ -172,7 +175,11 @@ impl Scanned {
         }
         self.next_seq = self.next_seq.max(head.seq.saturating_add(1));
         if let Some(usage) = head.data.usage {
-            self.usage.add(usage);
+            // A compaction without a model is one without a summary, or of an early version.
+            let unnamed = (usage.context() > 0).then_some(UNNAMED);
+            if let Some(model) = head.data.model.as_deref().or(unnamed) {
+                self.bill.call(model, usage, head.data.cost);
+            }
         }
         if let Some(note) = &head.data.note {
             self.next_note = self.next_note.max(note.id.saturating_add(1));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Brief, TaskDir, TaskId, TaskReport, TaskStatus, now};
-use crate::message::Usage;
+use crate::message::{Spent, Usage, Usd};
 
 /// The frontmatter of task.md. Keys that this version does not know are kept when the file is rewritten.
 #[derive(Serialize, Deserialize)]
@@ -45,6 +45,12 @@ pub(super) struct ResultFront {
     tokens: u64,
     #[serde(default)]
     usage: Usage,
+    /// US dollars, as far as they are known; null when nothing of them is.
+    #[serde(default)]
+    cost: Option<f64>,
+    /// Calls whose price nobody knows. Files of early versions know no cost at all.
+    #[serde(default)]
+    cost_unknown_calls: Option<u32>,
 }
 
 fn first_level() -> u32 {
@@ -93,6 +99,8 @@ impl ResultFront {
             turns: report.turns,
             tokens: report.usage.total_tokens(),
             usage: report.usage,
+            cost: report.spent.dollars(),
+            cost_unknown_calls: Some(report.spent.unknown),
         }
     }
 
@@ -105,6 +113,10 @@ impl ResultFront {
             answer,
             turns: self.turns,
             usage: self.usage,
+            spent: Spent {
+                known: self.cost.and_then(Usd::from_dollars).unwrap_or_default(),
+                unknown: self.cost_unknown_calls.unwrap_or(if self.cost.is_some() { 0 } else { self.turns }),
+            },
             started: self.started,
             ended: self.ended,
             took: took.and_then(|took| Duration::try_from(took).ok()).unwrap_or(Duration::ZERO),

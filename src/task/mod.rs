@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
 pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
 
-use crate::message::Usage;
+use crate::message::{Spent, Tally, Usage};
 
 /// Names one task of a workspace, written `t_001`; beyond 999 the number simply grows.
 ///
@@ -79,6 +79,8 @@ pub struct TaskReport {
     pub turns: u32,
     /// Tokens of all of them.
     pub usage: Usage,
+    /// What they cost.
+    pub spent: Spent,
     /// When the run began; `None` when it never did.
     pub started: Option<Timestamp>,
     /// When it was over.
@@ -118,6 +120,13 @@ impl TaskStatus {
             TaskStatus::LimitTurns => "limit_turns",
             TaskStatus::Interrupted => "interrupted",
         }
+    }
+}
+
+impl TaskReport {
+    /// Its model calls.
+    pub fn tally(&self) -> Tally {
+        Tally { calls: self.turns, usage: self.usage, spent: self.spent }
     }
 }
 

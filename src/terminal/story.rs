@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Look;
 use super::clean::one_line;
 use super::wrap::{columns, cut};
-use crate::message::{RawArgs, ToolCall, ToolResult};
+use crate::message::{RawArgs, Spent, Tally, ToolCall, ToolResult};
 use crate::task::{TaskReport, TaskStatus};
 
 /// Arguments that tell most about a call, best first.
@@ -95,7 +95,29 @@ pub fn ended(look: Look, report: &TaskReport, root: &Path) -> String {
         other => other.to_string(),
     };
     let title = cut(&one_line(&report.title), ARGUMENT);
-    format!("{mark} {} {status} {} · {title} · {}", look.name(report.id), span(report.took), look.dim(file))
+    let cost = match report.spent {
+        spent if spent == Spent::default() => String::new(),
+        spent => format!(" · {spent}"),
+    };
+    let (id, took) = (look.name(report.id), span(report.took));
+    format!("{mark} {id} {status} {took}{cost} · {title} · {}", look.dim(file))
+}
+
+/// `Σ 3 model calls · 12.3k tokens in (80% cached), 1.2k out · $0.0123`.
+pub fn tally(tally: &Tally) -> String {
+    let Tally { calls, usage, spent } = tally;
+    let cached = match usage.cache_read {
+        0 => String::new(),
+        _ => format!(" ({} cached)", share(usage.cache_read, usage.prompt())),
+    };
+    let plural = if *calls == 1 { "" } else { "s" };
+    let (tokens_in, tokens_out) = (count(usage.prompt()), count(usage.output));
+    format!("Σ {calls} model call{plural} · {tokens_in} tokens in{cached}, {tokens_out} out · {spent}")
+}
+
+/// A part of a whole in percent: `80%`; nothing of nothing is `0%`.
+pub fn share(part: u64, whole: u64) -> String {
+    format!("{}%", (u128::from(part) * 100).checked_div(u128::from(whole)).unwrap_or(0))
 }
 
 /// The sign of a task's state.

@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod house;
 mod markdown;
+mod message;
 mod model;
 mod parity;
 mod pilot;

@@ -137,6 +137,7 @@ fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
         started,
         took: result.map_or_else(|| started.map_or(Duration::ZERO, since), |report| report.took),
         usage: result.map(|report| report.usage).unwrap_or_default(),
+        spent: result.map(|report| report.spent).unwrap_or_default(),
         place_in_queue: None,
         agent: task.brief.agent.clone(),
     }

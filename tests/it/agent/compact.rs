@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tillerman::agent::{Limits, RunError, Summariser};
+use tillerman::event::AgentEvent;
 use tillerman::model::scripted::{Scripted, Step};
 use tillerman::model::{Fault, Model};
 use tillerman::session::{Kind, Session};
@@ -161,4 +162,16 @@ async fn after_an_overflow_the_summary_is_made_of_less_than_did_not_fit() {
     let refused: usize = played.requests[30].iter().map(String::len).sum();
     let transcript = played.requests[31][0].len();
     assert!(transcript < refused / 2, "{transcript} of {refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_summary_took_is_told_and_one_that_helps_nothing_is_paid_too() {
+    let played = long().says("We read a.rs.").costs(usage(2_000, 7)).says("done").play().await;
+    let told = played.events.iter().find_map(|event| match event {
+        AgentEvent::Compacted { model, usage, cost, .. } => Some((model.clone(), *usage, *cost)),
+        _ => None,
+    });
+    assert_eq!(told, Some((Some("scripted/test".to_owned()), usage(2_000, 7), None)));
+    let calls = played.session.bill().total();
+    assert_eq!((calls.calls, calls.usage), (4, usage(9_600, 27)));
 }

@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tillerman::cli::json::{End, Lines};
 use tillerman::event::{AgentEvent, Ending};
-use tillerman::message::{Block, CallId, Message, Note, NoteId, NoteKind, RawArgs, Role, ToolCall, ToolResult, Usage};
+use tillerman::message::{
+    Block, CallId, Message, Note, NoteId, NoteKind, RawArgs, Role, Spent, Tally, ToolCall, ToolResult, Usage, Usd,
+};
 use tillerman::runtime::{Envelope, News, RunId, Source};
 use tillerman::session::SessionId;
 use tillerman::task::{TaskId, TaskReport, TaskStatus};
@@ -56,14 +58,15 @@ fn every_event_is_one_flat_line_or_none() {
         AgentEvent::Thinking { text: "hm".into() },
         AgentEvent::Text { text: "On".into() },
         AgentEvent::CallOpened { id: id.clone(), name: "shell".into() },
-        AgentEvent::Replied { message, usage: USED, took: TOOK, model: "a/b".into(), cost: None },
+        AgentEvent::Replied { message, usage: USED, took: TOOK, model: "a/b".into(), cost: Some(Usd(12_300_000)) },
         AgentEvent::ToolStarted { call: asked },
         AgentEvent::ToolStarted { call: call("{broken") },
         AgentEvent::ToolProgress { call: id, chunk: "a\n".into() },
         AgentEvent::ToolFinished { result, took: TOOK },
         AgentEvent::TurnEnded { turn: 1 },
         AgentEvent::Noted { note },
-        AgentEvent::Compacted { before: 9, after: 2, usage: Usage::default(), cost: None },
+        AgentEvent::Compacted { before: 9, after: 2, model: None, usage: Usage::default(), cost: Some(Usd(0)) },
+        AgentEvent::Compacted { before: 9, after: 2, model: Some("a/c".into()), usage: USED, cost: None },
         AgentEvent::Retrying { attempt: 2, wait: TOOK, why: "busy".into() },
         AgentEvent::Failed { why: "no".into() },
         AgentEvent::RunEnded { ending: Ending::Aborted },
@@ -76,7 +79,7 @@ fn every_event_is_one_flat_line_or_none() {
         json!({"type": "message", "text": "On it.", "calls": [{"call": "c1", "name": "shell", "args": {"command": "ls"}}]}),
         json!({
             "type": "usage", "input": 100, "output": 20, "cache_read": 3, "cache_write": 4, "reasoning": 5, "total": 127,
-            "duration_ms": 1500
+            "duration_ms": 1500, "model": "a/b", "cost_usd": 0.0123, "cost_unknown_calls": 0
         }),
         json!({"type": "tool.start", "call": "c1", "name": "shell", "args": {"command": "ls"}}),
         json!({"type": "tool.start", "call": "c1", "name": "shell", "args": "{broken"}),
@@ -87,11 +90,23 @@ fn every_event_is_one_flat_line_or_none() {
         }),
         json!({"type": "turn.end", "turn": 1}),
         json!({"type": "steer", "note": 3, "kind": "steer", "text": "faster"}),
-        json!({"type": "compaction", "before": 9, "after": 2}),
+        json!({
+            "type": "compaction", "before": 9, "after": 2, "usage": none(), "model": null,
+            "cost_usd": 0.0, "cost_unknown_calls": 0
+        }),
+        json!({
+            "type": "compaction", "before": 9, "after": 2, "model": "a/c",
+            "usage": {"input": 100, "output": 20, "cache_read": 3, "cache_write": 4, "reasoning": 5, "total": 127},
+            "cost_usd": null, "cost_unknown_calls": 1
+        }),
         json!({"type": "retry", "attempt": 2, "wait_ms": 1500, "message": "busy"}),
         json!({"type": "error", "message": "no"}),
     ];
     assert_eq!(lines(&main, events.into_iter().map(News::Agent).collect()), expected);
+}
+
+fn none() -> Value {
+    json!({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "reasoning": 0, "total": 0})
 }
 
 #[test]
@@ -110,6 +125,7 @@ fn a_workers_comings_and_goings_are_lines_of_their_own() {
         answer: "42".into(),
         turns: 2,
         usage: Usage::default(),
+        spent: Spent { known: Usd(500_000_000), unknown: 2 },
         started: None,
         ended: Timestamp::UNIX_EPOCH,
         took: TOOK,
@@ -122,14 +138,13 @@ fn a_workers_comings_and_goings_are_lines_of_their_own() {
         News::Agent(AgentEvent::Noted { note }),
         News::TaskEnded(report),
     ];
-    let none = json!({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "reasoning": 0, "total": 0});
     let expected = [
         json!({"type": "worker.progress", "state": "queued", "title": "count", "ahead": 1}),
         json!({"type": "worker.start", "title": "count"}),
         json!({"type": "worker.steer", "note": 3, "kind": "follow_up", "text": "then tidy"}),
         json!({
-            "type": "worker.end", "title": "count", "status": "done", "answer": "42", "turns": 2, "usage": none,
-            "duration_ms": 1500, "dir": "/w/.tasks/t_003"
+            "type": "worker.end", "title": "count", "status": "done", "answer": "42", "turns": 2, "usage": none(),
+            "duration_ms": 1500, "dir": "/w/.tasks/t_003", "cost_usd": 0.5, "cost_unknown_calls": 2
         }),
     ];
     assert_eq!(lines(&Source::Task(TaskId(3)), news), expected);
@@ -139,7 +154,8 @@ fn a_workers_comings_and_goings_are_lines_of_their_own() {
 fn the_last_line_says_how_it_ended() {
     let mut lines = Lines::new("s");
     lines.start("pilot/pilot", "no key found", "/w");
-    let end = End { exit: Exit::Limit, usage: USED, result: Some("half"), interrupted: vec!["t_001".into()] };
+    let tally = Tally { calls: 3, usage: USED, spent: Spent { known: Usd(1), unknown: 0 } };
+    let end = End { exit: Exit::Limit, tally, result: Some("half"), interrupted: vec!["t_001".into()] };
     let line: Value = serde_json::from_str(&lines.end(&end)).unwrap();
     assert_eq!(line["type"], "session.end");
     assert_eq!(line["seq"], 2);
@@ -147,5 +163,6 @@ fn the_last_line_says_how_it_ended() {
     assert_eq!(line["exit"], "limit");
     assert_eq!(line["result"], "half");
     assert_eq!(line["usage"]["total"], 127);
+    assert_eq!((&line["cost_usd"], &line["cost_unknown_calls"]), (&json!(1e-9), &json!(0)));
     assert_eq!(line["interrupted"], json!(["t_001"]));
 }

@@ -73,7 +73,7 @@ fn every_event() -> Vec<AgentEvent> {
         AgentEvent::ToolProgress { call: id, chunk: "half".into() },
         AgentEvent::ToolFinished { result, took },
         AgentEvent::Noted { note },
-        AgentEvent::Compacted { before: 9, after: 3, usage: Usage::default(), cost: None },
+        AgentEvent::Compacted { before: 9, after: 3, model: None, usage: Usage::default(), cost: None },
         AgentEvent::Retrying { attempt: 2, wait: took, why: "busy".into() },
         AgentEvent::Failed { why: "gone".into() },
         AgentEvent::TurnEnded { turn: 1 },

@@ -111,5 +111,5 @@ async fn words_for_a_main_agent_are_a_note_while_it_runs_and_a_line_when_it_does
     assert!(lines.iter().any(|line| line.contains("and this")) && lines.iter().any(|line| line.contains("hello")));
     let status = boat.runtime.status(&boat.session).await.unwrap();
     assert_eq!((status.busy, status.queued), (false, 0));
-    assert!(status.usage.total_tokens() >= 24 && status.context == 12);
+    assert!(status.since_open.usage.total_tokens() >= 24 && status.context == 12);
 }

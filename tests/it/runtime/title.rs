@@ -67,7 +67,11 @@ async fn after_the_first_answer_a_title_is_asked_for_once_and_kept() {
     assert_eq!(name(&boat).await.as_deref(), Some("mend src/parse.rs"), "until there is a title");
     assert_eq!(told(&mut boat).await, "Fixing the parser");
     let status = boat.runtime.status(&boat.session).await.unwrap();
-    assert_eq!((status.name.as_deref(), status.usage.total_tokens()), (Some("Fixing the parser"), 24), "it is paid");
+    assert_eq!(
+        (status.name.as_deref(), status.since_open.usage.total_tokens()),
+        (Some("Fixing the parser"), 24),
+        "it is paid"
+    );
     boat.answer("and test it").await;
     let asked = shown.lock().unwrap().clone();
     assert!(asked.len() == 1 && asked[0].1 == 0, "{asked:?}");

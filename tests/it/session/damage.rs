@@ -16,7 +16,7 @@ fn original() -> (tempfile::TempDir, Vec<u8>) {
     (dir, bytes)
 }
 
-fn crc(body: &str) -> String {
+pub fn crc(body: &str) -> String {
     format!("{body},\"crc\":\"{:08x}\"}}\n", crc32fast::hash(body.as_bytes()))
 }
 

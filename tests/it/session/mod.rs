@@ -1,5 +1,6 @@
 //! Sessions: what is written is there again, whatever happens to the file; nothing is forgotten.
 
+mod bill;
 mod damage;
 mod store;
 mod tree;

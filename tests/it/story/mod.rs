@@ -5,6 +5,7 @@ mod cast;
 mod control;
 mod fallback;
 mod files;
+mod money;
 mod provider;
 mod room;
 mod signals;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use tillerman::message::Usage;
+use tillerman::message::{Spent, Usage, Usd};
 use tillerman::task::{self, Brief, TaskDir, TaskError, TaskId, TaskReport, TaskStatus};
 
 fn brief() -> Brief {
@@ -33,6 +33,7 @@ fn report(dir: &TaskDir) -> TaskReport {
         answer: "42 lines\n---\nstatus: failed".to_owned(),
         turns: 3,
         usage: Usage { input: 10, output: 5, cache_read: 100, ..Usage::default() },
+        spent: Spent { known: Usd(12_345_678), unknown: 1 },
         started: Some(started),
         ended: started + Duration::from_secs(65),
         took: Duration::from_secs(65),
@@ -115,6 +116,7 @@ fn a_result_reads_back_and_settles_the_status() {
     assert_eq!(dir.task().unwrap().status, TaskStatus::Done);
     assert_eq!(dir.task().unwrap().brief, brief(), "nothing else in task.md has changed");
     let text = fs::read_to_string(dir.result_path()).unwrap();
+    assert!(text.contains("\ncost: 0.012345678\ncost_unknown_calls: 1\n"), "{text}");
     assert!(text.contains("\ntokens: 115\n") && text.contains("\nturns: 3\n"), "{text}");
     assert!(text.ends_with(&format!("{}\n", report(&dir).answer)), "a text file ends with its last line: {text}");
     assert_eq!(names(dir.path()), ["result.md", "task.md"], "no temporary file is left");

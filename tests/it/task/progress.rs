@@ -66,7 +66,7 @@ fn a_run_becomes_one_line_per_step() {
         note(NoteKind::Steer, "keep the public API"),
         note(NoteKind::FollowUp, "then the docs"),
         AgentEvent::Retrying { attempt: 2, wait: Duration::from_millis(500), why: "503".to_owned() },
-        AgentEvent::Compacted { before: 9_000, after: 1_000, usage: Usage::default(), cost: None },
+        AgentEvent::Compacted { before: 9_000, after: 1_000, model: None, usage: Usage::default(), cost: None },
         AgentEvent::TurnEnded { turn: 1 },
         replied(vec![Block::text("All is well.")]),
         AgentEvent::RunEnded { ending: Ending::Completed { answer: "All is well.".to_owned() } },

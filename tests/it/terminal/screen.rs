@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use tillerman::event::{AgentEvent, Ending};
-use tillerman::message::{CallId, Message, Note, NoteId, NoteKind, RawArgs, ToolCall, ToolResult, Usage};
+use tillerman::message::{CallId, Message, Note, NoteId, NoteKind, RawArgs, Spent, ToolCall, ToolResult, Usage};
 use tillerman::runtime::{Envelope, News, RunId, Source};
 use tillerman::session::SessionId;
 use tillerman::task::{TaskId, TaskReport, TaskStatus};
@@ -140,6 +140,7 @@ fn a_worker_is_told_by_its_news_and_by_the_notes_it_has_seen() {
         answer: String::new(),
         turns: 3,
         usage: Usage::default(),
+        spent: Spent::default(),
         started: None,
         ended: Timestamp::UNIX_EPOCH,
         took: Duration::from_secs(41),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tillerman::message::{CallId, RawArgs, ToolCall, ToolResult, Usage};
+use tillerman::message::{CallId, RawArgs, Spent, ToolCall, ToolResult, Usage};
 use tillerman::task::{TaskId, TaskReport, TaskStatus};
 use tillerman::terminal::Look;
 use tillerman::terminal::story::{argument, count, ended, outcome, retry, span};
@@ -50,6 +50,7 @@ fn a_tasks_end_says_how_when_and_where() {
         answer: "fine".into(),
         turns: 3,
         usage: Usage::default(),
+        spent: Spent::default(),
         started: None,
         ended: Timestamp::UNIX_EPOCH,
         took: Duration::from_secs(41),
