@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::message::{CallId, NoteId, NoteKind, Usage};
+use crate::message::{CallId, NoteId, NoteKind, Spent, Usage};
 
 /// A place in another trace: the tool call that a run grew from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,44 @@ pub(super) struct Line {
     pub(super) parent: Option<String>,
 }
 
+/// Tokens under the names that OpenTelemetry gives them (semantic conventions for generative AI), and the cost, for
+/// which it has no name. There cached tokens are part of the input, and reasoning is part of the output.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Attributes {
+    /// Who answered, `provider/model`; empty of a whole run.
+    #[serde(rename = "gen_ai.response.model", skip_serializing_if = "String::is_empty")]
+    pub(super) model: String,
+    #[serde(rename = "gen_ai.usage.input_tokens")]
+    pub(super) input: u64,
+    #[serde(rename = "gen_ai.usage.output_tokens")]
+    pub(super) output: u64,
+    #[serde(rename = "gen_ai.usage.cache_read.input_tokens")]
+    pub(super) cache_read: u64,
+    #[serde(rename = "gen_ai.usage.cache_creation.input_tokens")]
+    pub(super) cache_write: u64,
+    #[serde(rename = "gen_ai.usage.reasoning.output_tokens")]
+    pub(super) reasoning: u64,
+    /// US dollars; null when nothing of it is known.
+    pub(super) cost_usd: Option<f64>,
+    pub(super) cost_unknown_calls: u32,
+}
+
+impl Attributes {
+    pub(super) fn of(model: &str, usage: &Usage, spent: Spent) -> Attributes {
+        Attributes {
+            model: model.to_owned(),
+            input: usage.prompt(),
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            reasoning: usage.reasoning,
+            cost_usd: spent.dollars(),
+            cost_unknown_calls: spent.unknown,
+        }
+    }
+}
+
 /// What happened. A `_start` opens the line's span and an `_end` closes it; the others happen inside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -43,6 +81,8 @@ pub(super) enum Event {
         ms: f64,
         turns: u32,
         usage: Usage,
+        #[serde(flatten)]
+        told: Attributes,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
@@ -64,6 +104,8 @@ pub(super) enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         first_ms: Option<f64>,
         usage: Usage,
+        #[serde(flatten)]
+        told: Attributes,
         text: String,
         calls: usize,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +140,8 @@ pub(super) enum Event {
     Compaction {
         before: u64,
         after: u64,
+        #[serde(flatten)]
+        told: Attributes,
     },
     Error {
         why: String,

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::excerpt::excerpt;
 use super::{Origin, Scribe};
 use crate::event::{AgentEvent, Ending, Observer};
-use crate::message::{Block, CallId, Message, NoteKind, ToolCall, ToolResult, Usage};
+use crate::message::{Block, CallId, Message, NoteKind, Spent, ToolCall, ToolResult, Usage};
 
 /// Writes one run as readable text to `agent_run_YYYYMMDD_HHMMSS.log`, a worker's to `agent_run_t_001_….log` (S1-42, S1-43).
 ///
@@ -95,8 +95,9 @@ impl Observer for RunLog {
                 let news = std::mem::take(&mut state.news);
                 self.entry(state, &format!("REQUEST, turn {turn}"), &news);
             }
-            AgentEvent::Replied { message, usage, took, .. } => {
-                self.entry(state, &format!("RESPONSE, {}, {}", tokens(*usage), seconds(*took)), &said(message));
+            AgentEvent::Replied { message, usage, took, cost, .. } => {
+                let title = format!("RESPONSE, {}, {}, {}", tokens(*usage), Spent::of(*cost), seconds(*took));
+                self.entry(state, &title, &said(message));
             }
             AgentEvent::ToolStarted { call } => self.called(state, call),
             AgentEvent::ToolFinished { result, took } => self.returned(state, result, *took),

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::excerpt::{FIELD, excerpt};
-use super::line::{Event, Line};
+use super::line::{Attributes, Event, Line};
 use super::{Origin, Scribe};
 use crate::event::{AgentEvent, Ending, Observer};
-use crate::message::{CallId, Message, ToolCall, ToolResult, Usage};
+use crate::message::{CallId, Message, Spent, Tally, ToolCall, ToolResult, Usage, Usd};
 
 /// Writes runs as spans to a JSON Lines file.
 ///
@@ -35,7 +35,7 @@ struct State {
     tools: Vec<(CallId, String, Open)>,
     first: Option<Duration>,
     turns: u32,
-    usage: Usage,
+    tally: Tally,
     fault: Option<String>,
     lost: u64,
 }
@@ -89,7 +89,10 @@ impl Observer for Spans {
             AgentEvent::RunStarted => self.run_started(state),
             AgentEvent::TurnStarted { turn } => self.turn_started(state, *turn),
             AgentEvent::Text { .. } | AgentEvent::Thinking { .. } | AgentEvent::CallOpened { .. } => state.heard(),
-            AgentEvent::Replied { message, usage, took, .. } => self.replied(state, message, *usage, *took),
+            AgentEvent::Replied { message, usage, took, model, cost } => {
+                let told = state.paid(model, *usage, *cost);
+                self.replied(state, message, *usage, told, *took);
+            }
             AgentEvent::ToolStarted { call } => self.tool_started(state, call),
             AgentEvent::ToolProgress { .. } => {}
             AgentEvent::ToolFinished { result, took } => self.tool_finished(state, result, *took),
@@ -97,8 +100,9 @@ impl Observer for Spans {
                 let event = Event::Note { id: note.id, kind: note.kind, text: excerpt(&note.text) };
                 self.within(state, event);
             }
-            AgentEvent::Compacted { before, after, .. } => {
-                self.within(state, Event::Compaction { before: *before, after: *after });
+            AgentEvent::Compacted { before, after, model, usage, cost } => {
+                let told = model.as_ref().map(|model| state.paid(model, *usage, *cost)).unwrap_or_default();
+                self.within(state, Event::Compaction { before: *before, after: *after, told });
             }
             AgentEvent::Retrying { attempt, wait, why } => {
                 state.first = None;
@@ -136,12 +140,12 @@ impl Spans {
         state.model = Some(model);
     }
 
-    fn replied(&self, state: &mut State, message: &Message, usage: Usage, took: Duration) {
-        state.usage.add(usage);
+    fn replied(&self, state: &mut State, message: &Message, usage: Usage, told: Attributes, took: Duration) {
         let end = Event::ModelEnd {
             ms: ms(took),
             first_ms: state.first.take().map(ms),
             usage,
+            told,
             text: excerpt(&message.text()),
             calls: message.calls().count(),
             error: None,
@@ -210,13 +214,14 @@ impl Spans {
         }
         if let Some(since) = state.model.as_ref().map(|open| open.since) {
             let (ms, first_ms, usage) = (ms(since.elapsed()), state.first.take().map(ms), Usage::default());
-            let error = Some(cause.clone());
-            self.close_model(state, Event::ModelEnd { ms, first_ms, usage, text: String::new(), calls: 0, error });
+            let (told, text, error) = (Attributes::default(), String::new(), Some(cause.clone()));
+            self.close_model(state, Event::ModelEnd { ms, first_ms, usage, told, text, calls: 0, error });
         }
         self.turn_ended(state, Some(cause));
         let Some(open) = state.run.take() else { return };
-        let (turns, usage) = (state.turns, state.usage);
-        let end = Event::RunEnd { reason: reason.to_owned(), ms: ms(open.since.elapsed()), turns, usage, error };
+        let (turns, Tally { usage, spent, .. }) = (state.turns, state.tally);
+        let (reason, ms, told) = (reason.to_owned(), ms(open.since.elapsed()), Attributes::of("", &usage, spent));
+        let end = Event::RunEnd { reason, ms, turns, usage, told, error };
         self.put(state, end, &open.span, None);
     }
 
@@ -234,6 +239,12 @@ impl Spans {
 }
 
 impl State {
+    /// Adds a model call to the run's and answers what is said of it.
+    fn paid(&mut self, model: &str, usage: Usage, cost: Option<Usd>) -> Attributes {
+        self.tally.call(usage, cost);
+        Attributes::of(model, &usage, Spent::of(cost))
+    }
+
     fn run_span(&self) -> Option<String> {
         self.run.as_ref().map(|open| open.span.clone())
     }

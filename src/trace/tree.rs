@@ -152,7 +152,7 @@ impl Span {
             }
             Event::Note { text, .. } => self.moment("note", text),
             Event::Retry { attempt, why, .. } => self.moment("retry", format!("attempt {attempt}: {why}")),
-            Event::Compaction { before, after } => self.moment("compaction", format!("{before} → {after} tokens")),
+            Event::Compaction { before, after, .. } => self.moment("compaction", format!("{before} → {after} tokens")),
             Event::Error { why } => self.moment("error", why),
             Event::Dropped { .. } => {}
         }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tillerman::event::{AgentEvent, Ending, Observer};
-use tillerman::message::{Block, CallId, Message, Note, NoteId, NoteKind, RawArgs, Role, ToolCall, ToolResult, Usage};
+use tillerman::message::{
+    Block, CallId, Message, Note, NoteId, NoteKind, RawArgs, Role, ToolCall, ToolResult, Usage, Usd,
+};
 use tillerman::trace::tree::{self, Kind, Span, Tree};
 use tillerman::trace::{BACKLOG, Link, Origin, RunLog, Scribe, Spans};
 
@@ -121,6 +123,42 @@ fn spans_know_how_long_they_took_and_what_they_used() {
     assert_eq!(model.usage, Some(Usage { input: 100, output: 5, ..Usage::default() }));
     assert_eq!((model.took, tool.took), (Some(Duration::from_millis(120)), Some(Duration::from_millis(30))));
     assert!(run.start <= model.start && model.start <= tool.start, "starts are in order");
+}
+
+#[test]
+fn tokens_and_money_stand_under_the_names_of_opentelemetry() {
+    let folder = TempDir::new().unwrap();
+    let usage = Usage { input: 10, output: 5, cache_read: 70, cache_write: 20, reasoning: 3 };
+    let (message, took) = (Message::assistant("done"), Duration::from_millis(120));
+    let summary = Usage { input: 40, output: 2, ..Usage::default() };
+    let run = vec![
+        AgentEvent::RunStarted,
+        AgentEvent::TurnStarted { turn: 1 },
+        AgentEvent::Compacted { before: 9, after: 2, model: Some("c/d".into()), usage: summary, cost: None },
+        AgentEvent::Replied { message, usage, took, model: "a/b".into(), cost: Some(Usd(12_300_000)) },
+        completed("done"),
+    ];
+    let (path, tree) = traced(folder.path(), &[run]);
+    assert_eq!(tree.damaged, 0);
+    let text = std::fs::read_to_string(path).unwrap();
+    let told = |event: &str| {
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let line = lines.into_iter().find(|line| line["event"] == event).unwrap();
+        let names = [
+            "gen_ai.response.model",
+            "gen_ai.usage.input_tokens",
+            "gen_ai.usage.output_tokens",
+            "gen_ai.usage.cache_read.input_tokens",
+            "gen_ai.usage.cache_creation.input_tokens",
+            "gen_ai.usage.reasoning.output_tokens",
+            "cost_usd",
+            "cost_unknown_calls",
+        ];
+        json!(names.map(|name| line[name].clone()))
+    };
+    assert_eq!(told("model_end"), json!(["a/b", 100, 5, 70, 20, 3, 0.0123, 0]));
+    assert_eq!(told("compaction"), json!(["c/d", 40, 2, 0, 0, 0, null, 1]));
+    assert_eq!(told("run_end"), json!([null, 140, 7, 70, 20, 3, 0.0123, 1]));
 }
 
 #[test]
@@ -319,7 +357,7 @@ trace tr_1
 [1] TIME REQUEST, turn 1
 user: count the lines
 
-[2] TIME RESPONSE, 100 tokens in (0 cached), 5 out, 0.120 s
+[2] TIME RESPONSE, 100 tokens in (0 cached), 5 out, unknown price, 0.120 s
 let me look
 → shell (a) {"command":"true"}
 → shell (b) {"command":"true"}
@@ -345,7 +383,7 @@ steer #7: hurry
 [8] TIME RETRY, attempt 2 in 1.000 s
 overloaded
 
-[9] TIME RESPONSE, 200 tokens in (0 cached), 5 out, 0.120 s
+[9] TIME RESPONSE, 200 tokens in (0 cached), 5 out, unknown price, 0.120 s
 done
 
 [10] TIME ENDED, completed
