@@ -156,7 +156,12 @@ impl Door {
         let (url, whole_url) = (self.url(base.clone(), model, true), self.url(base, model, false));
         let absent = match self.provider.wire {
             Wire::Ollama => format!("`ollama pull {model}` gets the model, if this is the right server"),
-            Wire::Anthropic | Wire::Responses | Wire::Chat | Wire::Gemini => {
+            // Most servers that are asked as openai at another address have only the older door.
+            Wire::Responses => format!(
+                "does it have the model {model}, is its base URL right, and does it speak Responses? if not, it is \
+                 openai-chat/{model}"
+            ),
+            Wire::Anthropic | Wire::Chat | Wire::Gemini => {
                 format!("does it have the model {model}, and is its base URL right?")
             }
         };

@@ -370,6 +370,14 @@ async fn usage_is_read_and_a_full_window_is_an_overflow() {
 }
 
 #[tokio::test]
+async fn a_server_that_has_only_the_older_door_is_told_how_to_be_asked() {
+    let server = Server::list([Response::status(404, r#"{"detail": "Not Found"}"#)]);
+    let error = Ask::new([Message::user("hi")]).send(&model(&server, RESPONSES)).await.0.expect_err("it is not there");
+    assert_eq!(error.fault, Fault::NoSuchModel);
+    assert!(error.message.ends_with("does it speak Responses? if not, it is openai-chat/gpt-6.1-sol"), "{error}");
+}
+
+#[tokio::test]
 async fn a_whole_reply_that_failed_is_no_reply() {
     let cases = [
         (json!({"status": "failed", "output": [], "error": {"code": "invalid_prompt", "message": "no"}}), "no"),
