@@ -93,6 +93,6 @@ fn s4_17_temperature_tokens_and_the_system_prompt_are_set() {
     stage.write("prompts/main.md", "You are a pirate.\n");
     assert_eq!(stage.run(&["hi"]).stdout, "Hi.\n");
     let request = stage.server.requests().remove(0);
-    assert_eq!((&request.body["temperature"], &request.body["max_completion_tokens"]), (&json!(0.7), &json!(4096)));
+    assert_eq!((&request.body["temperature"], &request.body["max_output_tokens"]), (&json!(0.7), &json!(4096)));
     assert!(request.system().starts_with("You are a pirate.\n"), "{}", request.system());
 }
