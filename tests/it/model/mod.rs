@@ -1,5 +1,6 @@
 //! The model room: streams, wire formats, faults and the catalogue.
 
+mod bulk;
 mod catalog;
 mod encoded;
 mod entries;
@@ -17,6 +18,7 @@ mod requests;
 mod responses;
 mod retry;
 mod sse;
+mod streams;
 mod talk;
 mod tokens;
 mod waits;
