@@ -58,6 +58,7 @@ async fn one_at_a_time_when_the_limits_say_so() {
     assert_eq!(played.took, millis(100 + 1_000 + 100));
 }
 
+/// A37.
 #[tokio::test(start_paused = true)]
 async fn a_failing_tool_and_an_unknown_one_are_answered_and_siblings_run() {
     let played = Scenario::new()
@@ -73,6 +74,7 @@ async fn a_failing_tool_and_an_unknown_one_are_answered_and_siblings_run() {
     );
 }
 
+/// A35.
 #[tokio::test(start_paused = true)]
 async fn arguments_that_are_not_json_are_never_executed() {
     let played = Scenario::new()

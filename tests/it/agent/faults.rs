@@ -15,6 +15,7 @@ async fn a_model_error_ends_the_run_and_keeps_the_line() {
     assert_eq!(played.context(), ["user: hi"]);
 }
 
+/// A41.
 #[tokio::test(start_paused = true)]
 async fn an_empty_reply_is_asked_again_once() {
     let played = Scenario::new().says("").says("here I am").play().await;
@@ -23,6 +24,7 @@ async fn an_empty_reply_is_asked_again_once() {
     assert_eq!(played.session.usage().output, 10, "what was thrown away was paid all the same");
 }
 
+/// A41.
 #[tokio::test(start_paused = true)]
 async fn a_model_that_answers_nothing_twice_is_named() {
     let played = Scenario::new().says(" \n").says("").play().await;
@@ -38,6 +40,7 @@ async fn a_cut_answer_goes_on_and_is_one_answer() {
     assert_eq!(played.outcome(), answered("once upon a time"));
 }
 
+/// A38.
 #[tokio::test(start_paused = true)]
 async fn a_cut_call_is_not_run_and_may_be_sent_again() {
     let played = Scenario::new()
@@ -52,6 +55,7 @@ async fn a_cut_call_is_not_run_and_may_be_sent_again() {
     assert!(answers[1].starts_with("c2 ! the call of echo was cut off"), "{answers:?}");
 }
 
+/// A38.
 #[tokio::test(start_paused = true)]
 async fn replies_cut_time_after_time_end_the_run() {
     let mut scenario = Scenario::new();
@@ -82,6 +86,7 @@ async fn a_model_that_pauses_is_asked_on_and_one_that_never_ends_is_given_up() {
     );
 }
 
+/// A40.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_is_surfaced_and_its_calls_are_not_run() {
     let played = Scenario::new().replies("I won't", &[("c1", "echo", "{}")], Stop::Refusal).play().await;

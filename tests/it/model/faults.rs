@@ -27,7 +27,7 @@ fn error_body(kind: &str, message: &str) -> String {
     json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
 }
 
-/// A01–A07.
+/// A01, A02, A03, A04, A05, A07.
 #[tokio::test]
 async fn faults_that_a_person_must_solve_end_at_once() {
     let cases = [
@@ -117,38 +117,6 @@ async fn a_server_that_takes_no_tools_is_known_by_its_text_and_asked_once() {
     }
 }
 
-/// A42.
-#[tokio::test]
-async fn an_overflow_is_known_by_its_text() {
-    let texts = [
-        "prompt is too long: 210000 tokens > 200000 maximum",
-        "This model's maximum context length is 128000 tokens",
-        "Your input exceeds the context window of this model",
-        "The input token count (1) exceeds the maximum number of tokens allowed (2)",
-        "Please reduce the length of the messages or completion",
-        "This model's maximum prompt length is 131072",
-        "the number of tokens to keep from the initial prompt is greater than the context length",
-        "the request exceeds the available context size",
-        "invalid params, context window exceeds limit",
-        "Prompt contains 9 tokens ... too large for model with 8 maximum context length",
-        "Your request exceeded model token limit: 262144",
-        "The input (9 tokens) is longer than the model's context length",
-        "prompt token count of 9 exceeds the limit of 8",
-        "input length and `max_tokens` exceed context limit: 9 + 1 > 8",
-        "context size has been exceeded",
-    ];
-    for text in texts {
-        let (error, requests) =
-            fault(CHAT, Response::status(400, &json!({"error": {"message": text}}).to_string())).await;
-        assert_eq!((error.fault, requests), (Fault::Overflow, 1), "{text}");
-    }
-    let body = json!({"error": {"message": "no", "code": "context_length_exceeded"}}).to_string();
-    assert_eq!(fault(CHAT, Response::status(400, &body)).await.0.fault, Fault::Overflow);
-    // z.ai and Ollama say nothing and cut.
-    let silent = says().stop("max_tokens").usage(272_000, 0, 0);
-    assert_eq!(fault(CHAT, silent.into()).await.0.fault, Fault::Overflow);
-}
-
 fn half(id: &str) -> String {
     let said = says().text("half of it").call("c", "shell", json!({"command": "ls"}));
     let whole = stream(id, &said);
@@ -156,7 +124,7 @@ fn half(id: &str) -> String {
     whole[..end].to_owned()
 }
 
-/// A13, A14, A18–A20, A29, A31: the fault passes and the reply comes whole, told once.
+/// A13, A14, A18, A19, A20, A29, A31: the fault passes and the reply comes whole, told once.
 #[tokio::test]
 async fn what_may_pass_is_tried_again() {
     let cases = ALL.into_iter().flat_map(|id| {
@@ -205,15 +173,15 @@ async fn nonsense_is_not_asked_for_over_and_over() {
 #[tokio::test]
 async fn silence_has_a_deadline() {
     let ms = Duration::from_millis;
-    let times = Timeouts { connect: ms(500), header: ms(250), idle: ms(250), total: ms(700) };
+    let times = Timeouts { connect: ms(5000), header: ms(2000), idle: ms(750), total: ms(2500) };
     let cases = ALL.into_iter().flat_map(|id| {
         [
-            (id, Response::raw().stall(), "did not answer for 0.25 s"),
-            (id, Response::stream().send(half(id)).stall(), "fell silent in the middle of its answer for 0.25 s"),
+            (id, Response::raw().stall(), "did not answer for 2 s"),
+            (id, Response::stream().send(half(id)).stall(), "fell silent in the middle of its answer for 0.75 s"),
             (
                 id,
-                Response::stream().drip(": hold on\n\n".repeat(99), 11, ms(40)),
-                "was not done with its answer for 0.7 s",
+                Response::stream().drip(": hold on\n\n".repeat(999), 11, ms(40)),
+                "was not done with its answer for 2.5 s",
             ),
         ]
     });

@@ -70,6 +70,7 @@ async fn a_request_carries_the_key_and_nothing_else_does() {
     }
 }
 
+/// A40.
 #[tokio::test]
 async fn stop_reasons_are_read() {
     let cases = [("end_turn", Stop::EndTurn), ("max_tokens", Stop::MaxTokens), ("refusal", Stop::Refusal)];

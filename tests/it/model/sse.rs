@@ -52,6 +52,7 @@ fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<SseEvent> {
     chunks.into_iter().flat_map(|chunk| decoder.push(chunk).unwrap()).collect()
 }
 
+/// A25.
 #[test]
 fn every_rule_of_the_format_holds() {
     for (name, stream, events) in CASES {

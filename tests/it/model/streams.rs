@@ -8,14 +8,14 @@ use tillerman::message::Message;
 use tillerman::model::http::Timeouts;
 use tillerman::model::{Delta, Reply};
 
-use super::talk::{Ask, id_of, models};
+use super::talk::{ANTHROPIC, Ask, CHAT, RESPONSES, id_of, models};
 use crate::server::{Response, Server};
 
 /// A model for each wire format.
-const MODELS: [(&str, &str); 2] = [("anthropic", "anthropic/claude-sonnet-5-5"), ("chat", "deepseek/deepseek-v4-pro")];
+const MODELS: [(&str, &str); 3] = [("anthropic", ANTHROPIC), ("responses", RESPONSES), ("chat", CHAT)];
 
 /// Cuts stand so far apart, so that so many requests have one at every byte.
-const APART: usize = 48;
+const APART: usize = 24;
 
 /// The recorded streams with their bytes.
 fn recorded() -> Vec<(PathBuf, Vec<u8>)> {

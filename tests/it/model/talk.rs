@@ -30,10 +30,11 @@ pub fn stream(id: &str, says: &Says) -> String {
     }
 }
 
-/// A model of the catalogue that speaks to the server as the wire has it; its answers may take a second.
+/// A model of the catalogue that speaks to the server as the wire has it. Its answers may take long: the machine may be
+/// busy.
 pub fn model(server: &Server, id: &str) -> Arc<dyn Model> {
-    let second = Duration::from_secs(1);
-    let models = models(server, Timeouts { connect: second, header: second, idle: second, total: 3 * second });
+    let long = Duration::from_secs(20);
+    let models = models(server, Timeouts { connect: long, header: long, idle: long, total: 3 * long });
     models.with_settings(Settings { protocol: Protocol::Native, ..Settings::default() }).get(&id_of(id)).unwrap()
 }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{KEY, Stage, WIRES, Wire, files_with, is_main, turns};
 use crate::server::{Captured, Response, says};
 
+/// A01.
 #[test]
 fn a_wrong_key_ends_at_once_and_is_shown_nowhere() {
     let body = format!(r#"{{"type":"error","error":{{"type":"authentication_error","message":"invalid key {KEY}"}}}}"#);
@@ -77,6 +78,7 @@ fn a_worker_whose_provider_refuses_fails_and_the_main_agent_says_so() {
     assert!(result.contains("status: failed") && result.contains("no such field"), "{result}");
 }
 
+/// A41.
 #[test]
 fn a_model_that_says_nothing_is_asked_once_more_and_ends_with_1() {
     for wire in WIRES {
@@ -117,6 +119,7 @@ fn clumsy(request: &Captured) -> Response {
     reply.into()
 }
 
+/// A35, A36, A37.
 #[test]
 fn bad_calls_are_answered_with_what_is_wrong_and_the_model_goes_on() {
     for wire in WIRES {
@@ -139,6 +142,40 @@ fn bad_calls_are_answered_with_what_is_wrong_and_the_model_goes_on() {
             for word in expected {
                 assert!(heard.contains(word), "{wire:?}: no {word} in {heard}");
             }
+        }
+    }
+}
+
+/// A14, A19, A31: what a reply that broke off wanted to be done is not done, and the one after it is done once.
+#[test]
+fn a_call_of_a_reply_that_breaks_off_is_run_once_and_shown_once() {
+    for wire in WIRES {
+        let said = says().text("I count.").call("c1", "shell", json!({"command": "echo ran >> ran.txt"}));
+        let whole = wire.stream(&said);
+        let half = whole[..whole.find("comma").unwrap()].rfind("\n\n").unwrap() + 2;
+        let call = whole.find("ran.txt").unwrap();
+        let call = call + whole[call..].find("\n\n").unwrap() + 2;
+        let busy = r#"{"type":"error","error":{"type":"overloaded_error","code":529,"message":"Overloaded"}}"#;
+        let busy = format!("event: error\ndata: {busy}\n\n");
+        // The third has sent all of the call, only not that the reply ends with it.
+        let breaks = [
+            Response::stream().send(&whole[..half]).send(&busy).fin(),
+            Response::stream().send(&whole[..half]).rst(),
+            Response::stream().send(&whole[..call]).send(&busy).fin(),
+        ];
+        for broken in breaks {
+            let first = AtomicUsize::new(0);
+            let said = said.clone();
+            let stage = Stage::new(wire, move |request| match (turns(request), first.fetch_add(1, Ordering::SeqCst)) {
+                (0, 0) => broken.clone(),
+                (0, _) => said.clone().into(),
+                _ => says().text("Counted.").into(),
+            });
+            let done = stage.run(&["count"]);
+            assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Counted.\n"), "{wire:?}: {}", done.stderr);
+            assert_eq!(stage.read("ran.txt"), "ran\n", "{wire:?}");
+            let told = stage.server.requests()[2].body.to_string();
+            assert_eq!(told.matches("I count.").count(), 1, "{wire:?}: {told}");
         }
     }
 }

@@ -152,6 +152,7 @@ fn no_arguments_are_an_empty_object() {
     }
 }
 
+/// A36.
 #[test]
 fn a36_all_faults_are_named_at_once_with_their_schema_lines() {
     assert_eq!(
@@ -176,6 +177,7 @@ fn a36_all_faults_are_named_at_once_with_their_schema_lines() {
     assert!(long.len() < 300, "{long}");
 }
 
+/// A35.
 #[test]
 fn a35_what_is_not_json_is_refused_whole_with_the_place() {
     let table = [
