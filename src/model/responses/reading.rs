@@ -8,9 +8,10 @@ use super::super::draft::Draft;
 use super::super::fault::Refusal;
 use super::super::http::Progress;
 use super::super::line::{Line, Reading};
+use super::super::price::Told;
 use super::super::sse::SseEvent;
 use super::super::{Fault, ModelError, Reply, Stop};
-use crate::message::{Usage, Usd};
+use crate::message::Usage;
 
 /// Most items of a reply.
 const MAX_ITEMS: usize = 4096;
@@ -112,8 +113,9 @@ struct Tokens {
     output_tokens: Option<u64>,
     input_tokens_details: Option<InputTokens>,
     output_tokens_details: Option<OutputTokens>,
-    /// In US dollars, of gateways that say so.
-    cost: Option<f64>,
+    /// Of gateways, and of xAI.
+    #[serde(flatten)]
+    told: Told,
 }
 
 #[derive(Deserialize, Default)]
@@ -353,7 +355,7 @@ impl<'a> Items<'a> {
             cache_write,
             reasoning: tokens.output_tokens_details.and_then(|details| details.reasoning_tokens).unwrap_or(0),
         };
-        self.draft.cost = tokens.cost.and_then(Usd::from_dollars);
+        self.draft.cost = tokens.told.usd();
     }
 }
 

@@ -23,4 +23,5 @@ mod statuses;
 mod streams;
 mod talk;
 mod tokens;
+mod usage;
 mod waits;
