@@ -18,7 +18,7 @@ use super::site::Site;
 use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
-use crate::message::{Note, Role, Spent, Usage};
+use crate::message::{Note, Role, Spent, Tally, Usage};
 use crate::session::{Record, Session};
 use crate::task::{Progress, Task, TaskDir, TaskId, TaskReport, TaskStatus, now};
 
@@ -149,6 +149,11 @@ fn report(job: &Job, home: Home) -> TaskReport {
         dir: job.dir.path().to_owned(),
     };
     job.meter.fill(&mut report, job.started);
+    if let Some(session) = &home.session {
+        // The journal knows of calls too that no event told of.
+        let Tally { usage, spent, .. } = session.bill().total();
+        (report.usage, report.spent) = (usage, spent);
+    }
     report
 }
 
