@@ -16,7 +16,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S1-11", "config::each_layer_wins_over_those_before_it"),
     later("S1-12", "compaction in the presets of the sources"),
     tested("S1-13", "agent::compact::a_long_run_is_shortened_again_and_again_and_forgets_no_line_of_a_person"),
-    later("S1-14", "compaction in the presets of the sources"),
+    tested("S1-14", "model::tokens::after_three_reports_a_count_is_within_three_percent"),
     tested("S1-15", "skill::the_catalogue_has_a_line_for_each_skill_that_a_model_may_load"),
     tested("S1-16", "skill::a_loaded_skill_is_its_text_its_folder_and_what_lies_beside_it"),
     tested("S1-17", "skill::skills_of_all_layouts_are_found"),

@@ -75,7 +75,7 @@ pub const PROMISES: &[Promise] = &[
     later("S2-70", "the web server and its page"),
     later("S2-71", "compaction in the presets of the sources"),
     later("S2-72", "compaction in the presets of the sources"),
-    later("S2-73", "token statistics"),
+    tested("S2-73", "story::money::the_prompt_sums_up_by_model_over_restarts_and_the_tasks_apart"),
     later("S2-74", "the web server and its page"),
     later("S2-75", "the web server and its page"),
     later("S2-76", "the web server and its page"),
