@@ -112,6 +112,18 @@ pub enum Command {
         /// The folder; made when missing, the current one when not given.
         dir: Option<PathBuf>,
     },
+    /// List the models that can be used, and why, with window, output limit and price.
+    Models {
+        /// Only this provider, with all its models, also without a key.
+        #[arg(value_name = "PROVIDER")]
+        provider: Option<String>,
+        /// Ask the providers for their lists first and say what has changed; kept for a day.
+        #[arg(long)]
+        refresh: bool,
+        /// Write JSON instead of text.
+        #[arg(long)]
+        json: bool,
+    },
     /// Check what works here and say how to mend what does not.
     Doctor {
         /// Write JSON instead of text.
@@ -162,7 +174,9 @@ const VARIABLES: &str = "\
 Environment:
   ANTHROPIC_API_KEY OPENAI_API_KEY GEMINI_API_KEY OPENROUTER_API_KEY DEEPSEEK_API_KEY …
                         a key chooses its provider (`tillerman doctor` lists all)
+  <PROVIDER>_BASE_URL   its address; <PROVIDER>_MODEL its model, for example DEEPSEEK_MODEL
   TILLERMAN_HOME        what the program owns, instead of ~/.tillerman
+  TILLERMAN_OFFLINE     1: no server on this machine is looked for when no key is set
   TILLERMAN_LOG         what is logged, for example debug or tillerman::model=trace
   NO_COLOR, CLICOLOR_FORCE";
 

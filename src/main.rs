@@ -49,6 +49,11 @@ async fn command(args: Args) -> Exit {
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
         Some(Command::Demo) => demo(&common).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
+        Some(Command::Models { provider, refresh, json }) => {
+            let setup = cli::models::Setup { provider, refresh, json, look: look(&common, &io::stdout()) };
+            let shown = cli::models::models(&common, &setup).await;
+            shown.unwrap_or_else(|error| complain(error.exit, &error.why))
+        }
         Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
         Some(Command::Init { dir }) => init(&common, dir),
     }

@@ -127,7 +127,12 @@ async fn runtime(flags: Flags, model: Option<(Arc<dyn Model>, usize)>, folder: &
 /// Abort of the main agent while the provider streams: until the provider sees its connection closed.
 async fn one_stream() {
     let server = Server::start(|_| Answer::Holds);
-    let flags = Flags { model: Some("anthropic/bench".into()), base_url: Some(server.url.clone()), trust: true };
+    let flags = Flags {
+        model: Some("anthropic/bench".into()),
+        base_url: Some(server.url.clone()),
+        trust: true,
+        ..Flags::default()
+    };
     let folder = TempDir::new().expect("the temporary folder is writable");
     let (runtime, session) = runtime(flags, None, folder.path()).await;
     let mut took = Vec::new();

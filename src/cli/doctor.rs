@@ -10,6 +10,8 @@ use serde_json::json;
 use super::ready::{self, NotReady};
 use crate::args::Common;
 use crate::config::{Config, Named};
+use crate::model::ModelId;
+use crate::model::choice::Standing;
 use crate::role::Roles;
 use crate::skill::Skills;
 use crate::task;
@@ -70,11 +72,11 @@ fn examine(common: &Common, env: &dyn Fn(&str) -> Option<String>) -> Vec<Row> {
 fn of_config(config: &Config) -> Vec<Row> {
     let mut rows = vec![of_model(config)];
     rows.extend(config.cast.all().map(|named| of_named(config, named)));
-    rows.extend(config.models.providers().filter(|provider| !provider.keys.is_empty()).map(|provider| {
-        match config.models.key_variable(&provider.id) {
-            Some(variable) => row("keys", Mark::Good, format!("{}: {variable} is set", provider.name)),
-            None => row("keys", Mark::Absent, format!("{}: {} is not set", provider.name, provider.keys.join(" or "))),
-        }
+    rows.extend(config.models.standings(&config.choice).into_iter().map(|standing| {
+        let Standing { name, usable, chosen, why, .. } = standing;
+        let mark = if usable { Mark::Good } else { Mark::Absent };
+        let found = if chosen { format!("{name}: answers, {why}") } else { format!("{name}: {why}") };
+        row("providers", mark, one_line(&found))
     }));
     let workspace = &config.workspace;
     rows.push(row("workspace", Mark::Good, format!("{} is writable", workspace.root().display())));
@@ -94,10 +96,11 @@ fn of_config(config: &Config) -> Vec<Row> {
 }
 
 fn of_model(config: &Config) -> Row {
-    let found = format!("{} ({})", config.choice.id, clean(&config.choice.why));
-    match config.models.get(&config.choice.id) {
+    let id = &config.choice.id;
+    let found = format!("{id} ({}){}", clean(&config.choice.why), window(config, id));
+    match config.models.get(id) {
         Err(error) => Row { remedy: Some(error.to_string()), ..row("model", Mark::Bad, found) },
-        Ok(_) if config.choice.id.provider == "pilot" => Row {
+        Ok(_) if id.provider == "pilot" => Row {
             remedy: Some("set ANTHROPIC_API_KEY or another key, or name a model with -m".to_owned()),
             ..row("model", Mark::Warn, found)
         },
@@ -105,9 +108,17 @@ fn of_model(config: &Config) -> Row {
     }
 }
 
+/// How much a model reads at once, for one that does not read everything.
+fn window(config: &Config, id: &ModelId) -> String {
+    match id.provider.as_str() {
+        "pilot" | "scripted" => String::new(),
+        _ => format!(", window {} tokens", config.models.window(id)),
+    }
+}
+
 /// A model of another part of the work.
 fn of_named(config: &Config, named: &Named) -> Row {
-    let found = format!("{}: {} (named in {})", named.key, named.id, named.from);
+    let found = format!("{}: {} (named in {}){}", named.key, named.id, named.from, window(config, &named.id));
     match config.models.get(&named.id) {
         Err(error) => Row { remedy: Some(error.to_string()), ..row("model", Mark::Warn, found) },
         Ok(_) => row("model", Mark::Good, found),

@@ -1,4 +1,4 @@
-//! The commands of the command line that are not the terminal: run, replay, tasks, demo, doctor, init.
+//! The commands of the command line that are not the terminal: run, replay, tasks, models, demo, doctor, init.
 
 pub mod demo;
 pub mod doctor;
@@ -6,6 +6,7 @@ pub mod image;
 pub mod init;
 pub mod json;
 pub mod log;
+pub mod models;
 pub mod ready;
 pub mod replay;
 pub mod run;

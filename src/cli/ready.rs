@@ -62,7 +62,8 @@ pub struct NotReady {
 /// # Errors
 /// [`NotReady`] names what is wrong and how to mend it.
 pub fn settings(common: &Common) -> Result<Config, NotReady> {
-    let flags = Flags { model: common.model.clone(), base_url: common.base_url.clone(), trust: common.trust };
+    let (model, base_url) = (common.model.clone(), common.base_url.clone());
+    let flags = Flags { model, base_url, trust: common.trust, look: true };
     Ok(config::load(workspace(common)?, &flags, &|name| std::env::var(name).ok())?)
 }
 

@@ -46,7 +46,7 @@ fn refuse(why: String, setup: &Setup) -> Exit {
 
 /// Settings under which only the recording answers.
 fn prepare(common: &Common, model: Scripted, tape: &Tape) -> Result<Config, NotReady> {
-    let flags = Flags { model: Some(model.id().to_string()), base_url: None, trust: common.trust };
+    let flags = Flags { model: Some(model.id().to_string()), base_url: None, trust: common.trust, look: false };
     let before = tape.header().tasks;
     let (mut config, note) = match &common.workspace {
         Some(_) => {

@@ -28,6 +28,7 @@ impl<'a> Checked<'a> {
     /// The model and its provider's address; the last part is a warning about an address that fits no chosen model.
     pub(super) fn models(&self, models: Models) -> Result<(Models, Choice, Option<String>), ConfigError> {
         let named = self.model_below(usize::MAX)?;
+        let (models, warning) = self.addressed(models, named.as_ref())?;
         let text = named.as_ref().map(|(text, _)| text.as_str());
         let choice = models.choose(None, text).map_err(|source| match &named {
             Some((_, from)) => ConfigError::Model { source, from: from.clone() },
@@ -37,27 +38,43 @@ impl<'a> Checked<'a> {
             Some((_, from)) => Choice { why: format!("named in {from}"), ..choice },
             None => choice,
         };
-        let Some(setting) = self.raw.get("base_url") else { return Ok((models, choice, None)) };
+        Ok((models, choice, warning))
+    }
+
+    /// Sends the provider that is in force to the address that was written for it.
+    fn addressed(
+        &self,
+        models: Models,
+        named: Option<&(String, Place)>,
+    ) -> Result<(Models, Option<String>), ConfigError> {
+        let Some(setting) = self.raw.get("base_url") else { return Ok((models, None)) };
         let url = self.text(setting, "base_url", "an address like https://host/v1")?;
+        let chosen = match named {
+            // What cannot be read is told when the model is chosen.
+            Some((text, _)) => models.provider_of(text),
+            None => models.by_key(),
+        };
+        let Some(chosen) = chosen else {
+            return match named {
+                Some(_) => Ok((models, None)),
+                None => Err(ConfigError::NoModelForUrl { from: setting.place.clone() }),
+            };
+        };
         // An address was written for the provider that was in force where it was written. Another provider's key must
         // not go there because somebody chose another model above.
-        let meant = self.model_below(setting.layer)?.and_then(|(text, _)| models.read(&text).ok());
-        match meant {
-            Some(meant) if meant.provider != choice.id.provider => {
-                let warning =
-                    format!("base_url in {} not used: it belongs to {}, not to {}", setting.place, meant, choice.id);
-                Ok((models, choice, Some(warning)))
-            }
-            None if named.is_none() && choice.id.provider == "pilot" => {
-                Err(ConfigError::NoModelForUrl { from: setting.place.clone() })
-            }
-            Some(_) | None => {
-                let models = models
-                    .with_base_url(&choice.id.provider, &url)
-                    .map_err(|source| ConfigError::Model { source, from: setting.place.clone() })?;
-                Ok((models, choice, None))
-            }
+        let below = self.model_below(setting.layer)?;
+        if let Some((text, _)) = below
+            && let Some(meant) = models.provider_of(&text)
+            && meant != chosen
+        {
+            let (place, now) = (&setting.place, named.map_or(&chosen, |(text, _)| text));
+            let warning = format!("base_url in {place} not used: it belongs to {text}, not to {now}");
+            return Ok((models, Some(warning)));
         }
+        let models = models
+            .with_base_url(&chosen, &url)
+            .map_err(|source| ConfigError::Model { source, from: setting.place.clone() })?;
+        Ok((models, None))
     }
 
     /// How every model is asked.

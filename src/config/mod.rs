@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::agent::Limits;
 use crate::markdown::MarkdownError;
 use crate::model::catalog::{Choice, Models, NoModel};
+use crate::model::local;
 use crate::model::recording::Recorder;
 use crate::workspace::Workspace;
 use crate::workspace::policy::Profile;
@@ -105,6 +106,9 @@ pub struct Flags {
     pub base_url: Option<String>,
     /// `--trust`: follow the workspace's settings for this run.
     pub trust: bool,
+    /// Look for a model server on this machine when nothing else chooses one, unless `TILLERMAN_OFFLINE` is set. The
+    /// program does; a library user says so.
+    pub look: bool,
 }
 
 /// Settings that cannot be followed.
@@ -182,7 +186,11 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     let dotenv = DotEnv::read(workspace.root(), trusted)?;
     let raw = Raw::read(&workspace, trusted, flags, &dotenv, env)?;
     let models = Models::from_home(workspace.home(), &|name| env(name).or_else(|| dotenv.get(name)));
-    let models = models.map_err(ConfigError::Models)?;
+    let mut models = models.map_err(ConfigError::Models)?;
+    let offline = env("TILLERMAN_OFFLINE").is_some_and(|value| !["", "0"].contains(&value.trim()));
+    if flags.look && !offline {
+        models = models.looking(local::WITHIN);
+    }
 
     let checked = Checked::of(&raw);
     let settings = checked.settings()?;
@@ -191,14 +199,18 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     let unheard = checked.unheard(&models, &choice.id, settings);
     let main = checked.limits("max_turns", &models, &choice.id)?;
     let worker = checked.limits("worker_max_turns", &models, &choice.id)?;
-    let warnings = dotenv.warnings.iter().chain(&raw.warnings).cloned().chain(unused_url).chain(unheard).collect();
+    let cast = checked.cast(&models)?;
+    let mut warnings: Vec<String> = dotenv.warnings.iter().chain(&raw.warnings).cloned().collect();
+    warnings.extend(unused_url.into_iter().chain(unheard).chain(models.notes()));
+    let ids = std::iter::once(&choice.id).chain(cast.all().map(|named| &named.id));
+    warnings.extend(ids.filter_map(|id| models.doubt(id)));
     Ok(Config {
         crew: checked.crew()?,
         shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
         profile: checked.profile()?,
         tools: checked.words("tools", "a list of names, like [shell, read_file]")?,
         durability: checked.durability()?,
-        cast: checked.cast(&models)?,
+        cast,
         origins: checked.origins(&choice, &main),
         workspace,
         models,

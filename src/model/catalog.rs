@@ -11,12 +11,15 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::door::{Door, Key, UNKNOWN_WINDOW, read_url};
+use super::confirmed::{Confirmed, Listing};
+use super::door::{Door, Key, Known, UNKNOWN_WINDOW};
 use super::entry;
 use super::governor::Governors;
 use super::http::{Http, Timeouts};
+use super::local::Around;
 use super::pilot::Pilot;
-use super::provider::{Effort, Provider};
+use super::price::Price;
+use super::provider::{Effort, KnownModel, Provider};
 use super::react::Protocol;
 use super::retry::PATIENCE;
 use super::scripted::Scripted;
@@ -32,12 +35,15 @@ const OWN: &str = "models.yaml";
 /// All models within reach. Cheap to clone; clones share connections and what was encoded.
 #[derive(Clone)]
 pub struct Models {
-    doors: Arc<Vec<Door>>,
-    own: Arc<HashMap<ModelId, Arc<dyn Model>>>,
+    pub(super) doors: Arc<Vec<Door>>,
+    pub(super) own: Arc<HashMap<ModelId, Arc<dyn Model>>>,
     /// Answers for all others.
-    only: Option<Arc<dyn Model>>,
+    pub(super) only: Option<Arc<dyn Model>>,
+    pub(super) confirmed: Arc<Confirmed>,
+    /// What was found of servers on one's own machine; `None` when they are not looked for.
+    pub(super) local: Option<Arc<Around>>,
     made: Arc<Mutex<HashMap<ModelId, Arc<dyn Model>>>>,
-    http: Arc<Http>,
+    pub(super) http: Arc<Http>,
     governors: Arc<Governors>,
     settings: Settings,
 }
@@ -79,10 +85,12 @@ pub enum NoModel {
     #[error("{0} is no model; write PROVIDER/MODEL, for example anthropic/claude-sonnet-5-5")]
     NotAModel(String),
     /// The provider has no model of its own choice.
-    #[error("{provider} has no default model; write {provider}/MODEL")]
+    #[error("{provider} has no default model{why}; write {provider}/MODEL")]
     NoDefault {
         /// Which.
         provider: String,
+        /// What its server says, as part of the sentence; may be empty.
+        why: String,
     },
     /// No variable holds a key.
     #[error("{provider} needs a key; set {variable}")]
@@ -149,7 +157,15 @@ impl Models {
             Err(cause) if cause.kind() == ErrorKind::NotFound => {}
             Err(cause) => return Err(wrong(1, cause.to_string())),
         }
-        Ok(Models::new(providers, env))
+        Ok(Models { confirmed: Arc::new(Confirmed::below(home)), ..Models::new(providers, env) })
+    }
+
+    /// Looks for servers on one's own machine where nothing else chooses a model, or one of them is named. Whoever
+    /// asks for a model then waits for them, at most so long and once for each; see [`super::local::WITHIN`].
+    #[must_use]
+    pub fn looking(mut self, within: Duration) -> Models {
+        self.local = Some(Arc::new(Around::new(within)));
+        self
     }
 
     fn new(providers: Vec<Provider>, env: &dyn Fn(&str) -> Option<String>) -> Models {
@@ -158,6 +174,8 @@ impl Models {
             doors: Arc::new(doors),
             own: Arc::default(),
             only: None,
+            confirmed: Arc::default(),
+            local: None,
             made: Arc::default(),
             http: Arc::default(),
             governors: Arc::new(Governors::new(PATIENCE)),
@@ -190,8 +208,9 @@ impl Models {
         let Some(door) = doors.iter_mut().find(|door| door.provider.id == provider) else {
             return Err(self.unknown(provider));
         };
-        door.base_url = Ok(read_url(&door.provider, url)?);
+        door.go_to(url)?;
         self.doors = Arc::new(doors);
+        self.local = self.local.map(|around| Arc::new(Around::new(around.within)));
         self.made = Arc::default();
         Ok(self)
     }
@@ -230,6 +249,14 @@ impl Models {
         self.doors.iter().map(|door| &door.provider)
     }
 
+    /// One of them.
+    ///
+    /// # Errors
+    /// [`NoModel::UnknownProvider`].
+    pub fn provider(&self, id: &str) -> Result<&Provider, NoModel> {
+        self.door(id).map(|door| &door.provider)
+    }
+
     /// The variable a provider's key was found in, if one was found.
     pub fn key_variable(&self, provider: &str) -> Option<&str> {
         match &self.door(provider).ok()?.key {
@@ -262,63 +289,16 @@ impl Models {
         let model = match id.provider.as_str() {
             "pilot" => Arc::new(Pilot::new()),
             "scripted" => self.scripted(&id.model)?,
-            provider => self.door(provider)?.open(id, &self.http, &self.governors, &self.settings)?,
+            provider => {
+                let door = self.door(provider)?;
+                let figures = self.figures(door, &id.model);
+                let near = if figures.id.is_empty() { self.near(door, &id.model) } else { Vec::new() };
+                let known = Known { id: id.clone(), figures, near };
+                door.open(known, &self.http, &self.governors, &self.settings)?
+            }
         };
         made.insert(id.clone(), model.clone());
         Ok(model)
-    }
-
-    /// The model to use, first hit wins: what the command line says, what the configuration says, the first provider
-    /// with a key in the environment, the pilot. Whether it can be had is told by [`Models::get`].
-    ///
-    /// # Errors
-    /// What [`Models::read`] says of the first that is given.
-    pub fn choose(&self, flag: Option<&str>, config: Option<&str>) -> Result<Choice, NoModel> {
-        if let Some(text) = flag {
-            return Ok(Choice { id: self.read(text)?, why: "named on the command line".to_owned() });
-        }
-        if let Some(text) = config {
-            return Ok(Choice { id: self.read(text)?, why: "named in the configuration".to_owned() });
-        }
-        for door in self.doors.iter() {
-            let Some((model, also)) = door.default() else { continue };
-            if let Key::Ready { variable, .. } | Key::Unfit { variable } = &door.key {
-                let id = ModelId { provider: door.provider.id.clone(), model: model.to_owned() };
-                return Ok(Choice { id, why: format!("{variable} is set{also}") });
-            }
-        }
-        let id = ModelId { provider: "pilot".to_owned(), model: "pilot".to_owned() };
-        Ok(Choice { id, why: "no key in the environment; the pilot is built in and no language model".to_owned() })
-    }
-
-    /// Reads what a person writes: `provider/model`, only a provider (its default model), or only a listed model.
-    ///
-    /// # Errors
-    /// [`NoModel::NotAModel`], [`NoModel::NoDefault`], [`NoModel::UnknownProvider`].
-    pub fn read(&self, text: &str) -> Result<ModelId, NoModel> {
-        let text = text.trim();
-        if let Some(only) = &self.only {
-            return Ok(only.id().clone());
-        }
-        if text == "pilot" {
-            return Ok(ModelId { provider: "pilot".to_owned(), model: "pilot".to_owned() });
-        }
-        if let Some(id) = ModelId::parse(text) {
-            let known = self.own.contains_key(&id) || ["pilot", "scripted"].contains(&id.provider.as_str());
-            return if known { Ok(id) } else { self.door(&id.provider).map(|_| id) };
-        }
-        if let Ok(door) = self.door(text) {
-            let provider = text.to_owned();
-            return match door.default() {
-                Some((model, _)) => Ok(ModelId { provider, model: model.to_owned() }),
-                None => Err(NoModel::NoDefault { provider }),
-            };
-        }
-        let lister = self.providers().find(|provider| provider.model(text).is_some());
-        match lister {
-            Some(provider) => Ok(ModelId { provider: provider.id.clone(), model: text.to_owned() }),
-            None => Err(NoModel::NotAModel(text.to_owned())),
-        }
     }
 
     /// Context window of a model in tokens; a careful guess for one that is not listed.
@@ -326,7 +306,29 @@ impl Models {
         if id.provider == "pilot" {
             return NO_WINDOW;
         }
-        self.door(&id.provider).map_or(UNKNOWN_WINDOW, |door| door.window(&id.model))
+        self.door(&id.provider).map_or(UNKNOWN_WINDOW, |door| door.window(&self.figures(door, &id.model)))
+    }
+
+    /// What is known of a model. What its provider confirmed goes before what is written.
+    pub(super) fn figures(&self, door: &Door, model: &str) -> KnownModel {
+        let mut known = door.provider.model(model).cloned().unwrap_or_default();
+        let listing = self.listing(door);
+        let Some(listed) = listing.as_ref().and_then(|listing| listing.model(model)) else { return known };
+        known.id.clone_from(&listed.id);
+        known.window = listed.window.or(known.window);
+        known.max_out = listed.max_out.or(known.max_out);
+        known.images = listed.images.or(known.images);
+        // A list tells no price of long inputs; where the rest is the same, what is written says more.
+        let same = |a: &Price, b: &Price| (a.input, a.output) == (b.input, b.output);
+        if !matches!((&known.price, &listed.price), (Some(known), Some(listed)) if same(known, listed)) {
+            known.price = listed.price.clone().or(known.price);
+        }
+        known
+    }
+
+    /// What a provider told of its models within a day.
+    pub(super) fn listing(&self, door: &Door) -> Option<Arc<Listing>> {
+        self.confirmed.of(&door.provider.id, &door.at())
     }
 
     fn scripted(&self, path: &str) -> Result<Arc<dyn Model>, NoModel> {
@@ -336,7 +338,7 @@ impl Models {
         }
     }
 
-    fn door(&self, provider: &str) -> Result<&Door, NoModel> {
+    pub(super) fn door(&self, provider: &str) -> Result<&Door, NoModel> {
         self.doors.iter().find(|door| door.provider.id == provider).ok_or_else(|| self.unknown(provider))
     }
 

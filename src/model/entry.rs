@@ -15,6 +15,8 @@ use super::provider::{Efforts, KnownModel, Lists, Provider, Quirks, Wire};
 const TAKEN: [&str; 2] = ["pilot", "scripted"];
 /// Most letters that a wrong name may be off for another to be offered.
 const NEAR: usize = 3;
+/// Most letters of a wrong name that are compared.
+const MAX_NAME: usize = 200;
 
 /// What is wrong with a file of entries.
 #[derive(Debug, PartialEq, Eq)]
@@ -244,10 +246,18 @@ fn unreadable(text: &str, error: &serde_yaml::Error) -> Wrong {
 
 /// The name that was meant, if one is near enough to be a slip.
 pub(super) fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let written = written.to_lowercase();
+    near(written, known, 1).pop()
+}
+
+/// The names that may have been meant, the nearest first, at most so many.
+pub(super) fn near<'a>(written: &str, known: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let written: String = written.to_lowercase().chars().take(MAX_NAME).collect();
+    let letters = written.chars().count();
     let off = |name: &'a str| (strsim::damerau_levenshtein(&written, &name.to_lowercase()), name);
-    let (off, near) = known.map(off).min()?;
-    (off <= NEAR && off < written.chars().count()).then_some(near)
+    let mut near: Vec<_> = known.map(off).filter(|(off, _)| *off <= NEAR && *off < letters).collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().take(most).map(|(_, name)| name).collect()
 }
 
 /// The line where an entry begins.

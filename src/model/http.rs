@@ -117,7 +117,7 @@ impl Http {
         Http { timeouts, ..Http::default() }
     }
 
-    fn client(&self, url: &Url) -> Result<&Client, reqwest::Error> {
+    pub(super) fn client(&self, url: &Url) -> Result<&Client, reqwest::Error> {
         let here = is_loopback(url);
         let tls = url.scheme() == "https";
         let slot = match (here, tls) {
@@ -360,7 +360,7 @@ impl Decoder {
 }
 
 /// The innermost cause of a fault, which is what a person can use.
-fn cause(error: &reqwest::Error) -> String {
+pub(super) fn cause(error: &reqwest::Error) -> String {
     let mut deepest: &dyn std::error::Error = error;
     while let Some(inner) = deepest.source() {
         deepest = inner;

@@ -4,6 +4,8 @@
 mod anthropic;
 pub mod catalog;
 mod chat;
+pub mod choice;
+pub mod confirmed;
 mod door;
 mod draft;
 pub mod encoded;
@@ -16,6 +18,8 @@ pub mod governor;
 pub mod http;
 mod kept;
 mod line;
+pub mod listing;
+pub mod local;
 mod ollama;
 pub mod pilot;
 pub mod price;
@@ -25,6 +29,7 @@ pub mod recording;
 mod responses;
 pub mod retry;
 pub mod scripted;
+pub mod shelf;
 pub mod sse;
 pub mod tokens;
 

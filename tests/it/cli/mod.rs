@@ -44,6 +44,7 @@ impl Place {
         command.args(args).current_dir(self.path()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.home.path()).env("TILLERMAN_HOME", self.home.path()).env("TERM", "dumb");
+        command.env("TILLERMAN_OFFLINE", "1");
         command
     }
 

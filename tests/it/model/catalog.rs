@@ -67,10 +67,88 @@ fn what_cannot_be_had_says_what_to_do() {
     );
     assert!(!refusal(&models, "something-else/x").contains("did you mean"));
     assert!(refusal(&models, "scripted/no/such/file.json").contains("no/such/file.json"));
-    assert_eq!(models.read("ollama").unwrap_err(), NoModel::NoDefault { provider: "ollama".to_owned() });
+    assert_eq!(
+        models.read("ollama").unwrap_err(),
+        NoModel::NoDefault { provider: "ollama".to_owned(), why: String::new() }
+    );
     assert_eq!(models.read("gpt").unwrap_err(), NoModel::NotAModel("gpt".to_owned()));
     let url = models.with_base_url("openai", "ftp://x").err().map(|e| e.to_string()).unwrap_or_default();
     assert!(url.contains("ftp://x of openai does not begin with"), "{url}");
+}
+
+/// What is copied from an example of a call still finds the server, and that is said.
+#[test]
+fn an_address_with_the_path_of_a_call_is_cut_to_the_server() {
+    let cases = [
+        ("OPENAI_BASE_URL", "https://gate.example/v1/chat/completions", "https://gate.example/v1", "/chat/completions"),
+        ("OPENAI_BASE_URL", "https://gate.example/v1/responses/", "https://gate.example/v1", "/responses"),
+        ("ANTHROPIC_BASE_URL", "https://gate.example/v1/messages", "https://gate.example", "/v1/messages"),
+        ("XAI_BASE_URL", "http://127.0.0.1:9/v1/models", "http://127.0.0.1:9/v1", "/models"),
+    ];
+    for (variable, written, url, tail) in cases {
+        let models = models(&[(variable, written)]);
+        let provider = variable.trim_end_matches("_BASE_URL").to_lowercase();
+        let choice = models.choose(Some(&provider), None).unwrap();
+        let shelf = models.shelves(&choice).into_iter().find(|shelf| shelf.standing.chosen).unwrap();
+        assert_eq!(shelf.base_url, url);
+        let written = written.trim_end_matches('/');
+        let note = format!("base URL {written} of {provider}: {tail} cut off, for it is added to each call");
+        assert!(models.notes().contains(&note), "{:?}", models.notes());
+    }
+    assert_eq!(models(&[("OPENAI_BASE_URL", "https://gate.example/v1/")]).notes(), [""; 0]);
+    let query = refusal(&models(&[("XAI_BASE_URL", "https://x.example/v1?key=1"), ("XAI_API_KEY", "k")]), "xai/x");
+    assert!(query.starts_with("base URL https://x.example/v1?key=1 of xai has a query or a fragment"), "{query}");
+}
+
+#[test]
+fn a_name_that_is_almost_one_that_is_known_is_doubted_and_others_are_not() {
+    let models = models(&[]);
+    let doubt = |id: &str| models.doubt(&id_of(id));
+    let said =
+        "claude-sonet-5-5 is in no list of anthropic; near are claude-sonnet-5-5, claude-sonnet-4-6, claude-sonnet-5";
+    assert_eq!(doubt("anthropic/claude-sonet-5-5").as_deref(), Some(said));
+    for id in
+        ["anthropic/claude-sonnet-5-5", "anthropic/something-new", "ollama/qwen", "pilot/pilot", "scripted/a.json"]
+    {
+        assert_eq!(doubt(id), None, "{id}");
+    }
+}
+
+#[test]
+fn what_surrounds_a_key_is_not_part_of_it() {
+    assert_eq!(refusal(&models(&[("XAI_API_KEY", " sk-1234\n")]), "xai/x"), "");
+    assert_eq!(refusal(&models(&[("XAI_API_KEY", "  ")]), "xai/x"), "xai needs a key; set XAI_API_KEY");
+}
+
+/// Every provider says why it was or was not taken.
+#[test]
+fn every_provider_has_a_reason() {
+    let models = models(&[
+        ("DEEPSEEK_API_KEY", "k"),
+        ("GROQ_API_KEY", "k"),
+        ("XAI_API_KEY", "two words"),
+        ("MISTRAL_BASE_URL", "mistral.example"),
+        ("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"),
+    ]);
+    let choice = models.choose(None, None).unwrap();
+    let standings = models.standings(&choice);
+    let seen = |id: &str| {
+        let standing = standings.iter().find(|standing| standing.provider == id).unwrap();
+        (standing.usable, standing.chosen, standing.why.as_str())
+    };
+    assert_eq!(seen("deepseek"), (true, true, "DEEPSEEK_API_KEY is set"));
+    assert_eq!(seen("groq"), (true, false, "GROQ_API_KEY is set; deepseek/deepseek-v4-pro goes before it"));
+    assert_eq!(seen("gemini"), (false, false, "GEMINI_API_KEY or GOOGLE_API_KEY is not set"));
+    assert_eq!(seen("ollama"), (false, false, "not looked for"));
+    let open = "needs no key at http://127.0.0.1:9/v1; deepseek/deepseek-v4-pro goes before it";
+    assert_eq!(seen("openai"), (true, false, open));
+    assert!(seen("xai").2.starts_with("the key in XAI_API_KEY holds a newline"), "{:?}", seen("xai"));
+    assert!(
+        seen("mistral").2.starts_with("base URL mistral.example of mistral does not begin"),
+        "{:?}",
+        seen("mistral")
+    );
+    assert_eq!(standings.len(), models.providers().count());
 }
 
 #[test]

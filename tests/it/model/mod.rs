@@ -8,6 +8,8 @@ mod fallback;
 mod faults;
 mod governor;
 mod line;
+mod listing;
+mod local;
 mod network;
 mod overflow;
 mod price;

@@ -32,6 +32,7 @@ fn c29_a_terminal_that_is_closed_ends_the_program() {
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("HOME", place.home.path());
     command.env("TILLERMAN_HOME", place.home.path());
+    command.env("TILLERMAN_OFFLINE", "1");
     command.env("TERM", "xterm-256color");
     let mut child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);

@@ -42,6 +42,7 @@ impl Terminal {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", home);
         command.env("TILLERMAN_HOME", home);
+        command.env("TILLERMAN_OFFLINE", "1");
         command.env("TERM", "xterm-256color");
         command.env("NO_COLOR", "1");
         let child = pair.slave.spawn_command(command).unwrap();
