@@ -13,11 +13,12 @@ use super::run::{Course, Feed, Setup, drain, run};
 use super::show::Show;
 use crate::args::Common;
 use crate::config::{self, Cast, Config, Flags};
+use crate::event::AgentEvent;
 use crate::message::Tally;
 use crate::model::Model;
 use crate::model::scripted::recorded::{Act, Line};
 use crate::model::scripted::{Scripted, Tape};
-use crate::runtime::{News, Open, RunId, Runtime, Said, StartError, last_task};
+use crate::runtime::{Envelope, News, Open, RunId, Runtime, Said, Source, StartError, last_task};
 use crate::task::TaskId;
 use crate::terminal::exit::{Exit, Signals};
 use crate::workspace::Workspace;
@@ -52,13 +53,16 @@ fn prepare(common: &Common, model: Scripted, tape: &Tape) -> Result<Config, NotR
         Some(_) => {
             let config = config::load(ready::workspace(common)?, &flags, &|name| std::env::var(name).ok())?;
             let last = last_task(&config.workspace).map_err(StartError::from)?;
-            let differ = format!(
-                "tasks get numbers from t_{:03} on here and had them from t_{:03} on in the recording; what names one \
-                 of them will miss it",
-                last + 1,
-                before + 1
-            );
-            (config, (last != before).then_some(differ))
+            if last != before && tape.has_workers() {
+                let why = format!(
+                    "tasks get numbers from t_{:03} on here and had them from t_{:03} on in the recording; play it \
+                     without -w, or in a folder with as many tasks",
+                    last + 1,
+                    before + 1
+                );
+                return Err(NotReady { exit: Exit::Usage, why });
+            }
+            (config, None)
         }
         None => {
             let dir = scratch(before).map_err(|why| NotReady { exit: Exit::Failed, why })?;
@@ -69,6 +73,7 @@ fn prepare(common: &Common, model: Scripted, tape: &Tape) -> Result<Config, NotR
     };
     config.warnings.extend(note);
     config.models = config.models.only(Arc::new(model));
+    config.choice.why = "a recording; no model is asked".to_owned();
     config.cast = Cast::default();
     // Room is made where it was made then.
     let window = tape.header().window;
@@ -107,8 +112,8 @@ pub(super) async fn watch(ready: &Ready, feed: &mut Feed, tape: &Tape, show: &mu
             biased;
             exit = signals.next() => return Ok(exit),
             news = feed.recv() => {
-                if news.as_ref().is_ok_and(|envelope| matches!(envelope.news, News::TaskEnded(_))) {
-                    tape.task_ended();
+                if news.as_ref().is_ok_and(is_end) {
+                    tape.end();
                 }
                 show.news(news, ready, none).await?;
             }
@@ -130,6 +135,14 @@ pub(super) async fn watch(ready: &Ready, feed: &mut Feed, tape: &Tape, show: &mu
         ));
     }
     Ok(show.exit(ready).await)
+}
+
+/// What a recording counts, too.
+fn is_end(envelope: &Envelope) -> bool {
+    match (&envelope.source, &envelope.news) {
+        (Source::Main { .. }, News::Agent(AgentEvent::RunEnded { .. })) | (_, News::TaskEnded(_)) => true,
+        (_, News::Agent(_) | News::TaskQueued { .. } | News::TaskStarted { .. } | News::Titled { .. }) => false,
+    }
 }
 
 /// Says every line when it is due, then waits for the end.

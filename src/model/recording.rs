@@ -35,7 +35,7 @@ pub struct Recorder {
 
 struct State {
     file: File,
-    /// Requests, ends of replies and ends of tasks so far.
+    /// Requests, ends of replies, and ends of tasks and of the main agent's runs so far.
     events: usize,
     /// How often a request of this kind was answered.
     asked: HashMap<When, u64>,
@@ -103,8 +103,8 @@ impl Recorder {
         state.lines.push(Line { after, ..line });
     }
 
-    /// A task is over, and its report is on its way.
-    pub fn task_ended(&self) {
+    /// A task or a run of the main agent is over.
+    pub fn end(&self) {
         self.state().events += 1;
     }
 

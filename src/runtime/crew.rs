@@ -332,9 +332,7 @@ impl State {
         {
             self.site.keep(&entry.patron.session, *report);
         }
-        if let Some(recorder) = &self.site.config.recorder {
-            recorder.task_ended();
-        }
+        self.site.note_end();
     }
 
     fn close(&mut self, myself: &ActorRef<CrewMsg>) {

@@ -262,6 +262,7 @@ impl State {
         events.emit(&AgentEvent::RunStarted);
         events.emit(&AgentEvent::Failed { why: why.clone() });
         events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why } });
+        self.site.note_end();
         for (_, token) in &mut self.reports {
             *token = None;
         }
@@ -269,6 +270,7 @@ impl State {
 
     fn ended(&mut self, myself: &ActorRef<MainMsg>, run: RunId, conducted: Conducted) {
         let Some(current) = self.current.take_if(|current| current.run == run) else { return };
+        self.site.note_end();
         let reading = current.meter.read();
         self.bill.add(&reading.bill);
         self.context = if reading.context > 0 { reading.context } else { self.context };
@@ -321,6 +323,7 @@ impl State {
         self.bill.add(&current.meter.read().bill);
         self.conversation.lost();
         current.conduct.events.emit(&AgentEvent::RunEnded { ending: Ending::Aborted });
+        self.site.note_end();
     }
 
     fn status(&self) -> Status {

@@ -76,6 +76,13 @@ impl Site {
         })
     }
 
+    /// A task or a run of the main agent is over; a recording keeps the order of such things.
+    pub(super) fn note_end(&self) {
+        if let Some(recorder) = &self.config.recorder {
+            recorder.end();
+        }
+    }
+
     pub(super) fn next_run(&self) -> RunId {
         RunId(self.runs.fetch_add(1, Ordering::Relaxed) + 1)
     }

@@ -115,10 +115,12 @@ impl Fixtures {
     pub(super) fn in_order(mut self, fast: bool) -> Result<(Fixtures, Arc<Tape>), ScriptError> {
         let Some(header) = self.header else { return Err(ScriptError::NoRecording { path: self.path }) };
         let exchanges = self.list.len();
+        let by_worker = |fixture: &Fixture| fixture.recorded.as_ref().is_some_and(|recorded| recorded.agent != "main");
+        let workers = self.list.iter().any(by_worker);
         let lines = self.list.iter_mut().enumerate();
         let lines =
             lines.flat_map(|(at, fixture)| std::mem::take(&mut fixture.lines).into_iter().map(move |line| (at, line)));
-        let tape = Arc::new(Tape::new(header, lines.collect(), exchanges));
+        let tape = Arc::new(Tape::new(header, lines.collect(), exchanges, workers));
         (self.tape, self.fast) = (Some(tape.clone()), fast);
         Ok((self, tape))
     }

@@ -27,7 +27,7 @@ pub struct Header {
 pub struct Line {
     /// To whom: `main`, or a task's id.
     pub to: String,
-    /// Events of the recording before it: requests, ends of replies and ends of tasks.
+    /// Events of the recording before it: requests, ends of replies, ends of tasks and of the main agent's runs.
     #[serde(default)]
     pub after: usize,
     /// What was done.

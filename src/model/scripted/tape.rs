@@ -17,12 +17,14 @@ pub struct Tape {
     header: Header,
     /// Each with the number of the exchange that ended next.
     lines: Vec<(usize, Line)>,
+    /// Some of it was said by workers.
+    workers: bool,
     progress: watch::Sender<Progress>,
 }
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// Requests, ends of replies and ends of tasks so far.
+    /// Requests, ends of replies, and ends of tasks and of the main agent's runs so far.
     events: usize,
     /// By number, whether an exchange is over.
     given: Vec<bool>,
@@ -40,14 +42,19 @@ pub(super) struct Turn<'a> {
 }
 
 impl Tape {
-    pub(super) fn new(header: Header, lines: Vec<(usize, Line)>, exchanges: usize) -> Tape {
+    pub(super) fn new(header: Header, lines: Vec<(usize, Line)>, exchanges: usize, workers: bool) -> Tape {
         let progress = Progress { given: vec![false; exchanges], ..Progress::default() };
-        Tape { header, lines, progress: watch::Sender::new(progress) }
+        Tape { header, lines, workers, progress: watch::Sender::new(progress) }
     }
 
     /// Its head.
     pub fn header(&self) -> Header {
         self.header
+    }
+
+    /// Whether workers had a part in it, so that tasks need the numbers that they had.
+    pub fn has_workers(&self) -> bool {
+        self.workers
     }
 
     /// How many exchanges it holds.
@@ -72,8 +79,8 @@ impl Tape {
         }
     }
 
-    /// A task is over and its report is on its way.
-    pub fn task_ended(&self) {
+    /// A task or a run of the main agent is over.
+    pub fn end(&self) {
         self.progress.send_modify(|progress| progress.events += 1);
     }
 

@@ -112,3 +112,44 @@ fn a_recorded_conversation_is_played_again_without_its_server() {
     assert_eq!(retries.len(), 1, "{retries:?}");
     assert!(retries[0]["message"].as_str().unwrap().contains("529"), "{retries:?}");
 }
+
+#[test]
+fn lines_of_the_prompt_and_numbers_of_tasks_are_those_of_the_recording() {
+    let place = Place::new();
+    let first = place.tillerman(&["run", "--wait", "dispatch before: echo earlier"]);
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    let file = place.home.path().join("two.json").display().to_string();
+    let recorded = place.tillerman_with(&["--record", &file], &[], "2 * 21\ndispatch later: echo counted\n");
+    assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
+    assert!(recorded.stdout.starts_with("2 * 21 = 42\n") && recorded.stdout.contains("t_002"), "{}", recorded.stdout);
+
+    let again = Place::new();
+    let replayed = again.tillerman(&["replay", &file, "--fast"]);
+    assert_eq!(replayed.code, Some(0), "{}", replayed.stderr);
+    assert_eq!(replayed.stdout, recorded.stdout);
+    assert!(replayed.stderr.contains("✓ t_002 done"), "{}", replayed.stderr);
+    // Where tasks would have other numbers, nothing is played.
+    let workspace = again.path().display().to_string();
+    let elsewhere = again.tillerman(&["replay", &file, "--fast", "-w", &workspace]);
+    let said = "tasks get numbers from t_001 on here and had them from t_002 on in the recording";
+    assert_eq!(elsewhere.code, Some(2), "{}", elsewhere.stderr);
+    assert!(elsewhere.stderr.contains(said), "{}", elsewhere.stderr);
+}
+
+#[test]
+fn what_cannot_be_recorded_or_played_is_refused_with_what_to_do() {
+    let place = Place::new();
+    fs::write(place.path().join("mine.json"), "mine").unwrap();
+    for (args, said) in [
+        (&["run", "--record", "mine.json", "hi"][..], "mine.json is there already and not empty; record into another"),
+        (&["run", "--record", "no/such/folder.json", "hi"], "cannot record into no/such/folder.json"),
+        (&["tasks", "--record", "a.json"], "--record is for the prompt, for run and for replay"),
+        (&["replay", "mine.json"], "mine.json:1:1: the file"),
+        (&["replay", "none.json"], "cannot read the script none.json"),
+    ] {
+        let done = place.tillerman(args);
+        assert_eq!(done.code, Some(2), "{}", done.stderr);
+        assert!(done.stderr.contains(said), "{}", done.stderr);
+    }
+    assert_eq!(fs::read_to_string(place.path().join("mine.json")).unwrap(), "mine");
+}
