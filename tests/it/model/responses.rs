@@ -363,6 +363,8 @@ async fn usage_is_read_and_a_full_window_is_an_overflow() {
     for nothing in [json!(null), json!({}), json!({"input_tokens": null, "input_tokens_details": null})] {
         assert_eq!(read(&[end("completed", nothing)]).await.unwrap().usage, Usage::default());
     }
+    let odd = json!({"input_tokens": 7, "cost": {"total": "free"}});
+    assert_eq!(read(&[end("completed", odd)]).await.unwrap().usage, Usage { input: 7, ..Usage::default() });
     let full = |status: &str, output: u64| end(status, json!({"input_tokens": 271_900, "output_tokens": output}));
     assert_eq!(read(&[full("incomplete", 0)]).await.expect_err("it is full").fault, Fault::Overflow);
     assert_eq!(read(&[done(0, text("so")), full("incomplete", 9)]).await.unwrap().stop, Stop::MaxTokens);
