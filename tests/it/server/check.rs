@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 
 use super::Captured;
 
+/// Says what is wrong with the messages or items of a request.
+type Check = fn(&[Value]) -> Result<(), String>;
+
 /// Says what a provider would refuse in the request.
 pub(super) fn sound(request: &Captured) -> Result<(), String> {
     let is = |end: &str| request.method == "POST" && request.path.ends_with(end);
-    let (list, check): (&str, fn(&[Value]) -> Result<(), String>) = if is("/messages") {
+    let (list, check): (&str, Check) = if is("/messages") {
         ("messages", check_anthropic)
     } else if is("/chat/completions") {
         ("messages", check_openai)
