@@ -7,6 +7,7 @@ mod process;
 mod server;
 mod stream;
 mod table;
+mod tokens;
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
@@ -20,4 +21,5 @@ fn main() {
     process::measure();
     crew::measure();
     stream::measure();
+    tokens::measure();
 }

@@ -2,7 +2,8 @@
 //! the figures that providers report. Prices are in `price`; when a conversation is too long, the agent decides.
 //!
 //! No provider says how it counts. A guess, corrected by what the model reported of its earlier requests, is enough as
-//! long as nothing hangs on it; the vocabulary (40 MB of memory, 90 ms to load) is loaded when something does.
+//! long as nothing hangs on it; the vocabulary (47 MB of memory, a tenth of a second or more to load) is loaded when
+//! something does.
 
 mod rough;
 
@@ -17,7 +18,7 @@ use crate::message::{Block, Message};
 /// cut costs a token at most.
 const PIECE: usize = 4 * 1024;
 
-/// Most bytes that are counted; more is only guessed. Above any window, and under a second.
+/// Most bytes that are counted; more is only guessed. Above any window, and a second's work.
 const MOST: u64 = 24 * 1024 * 1024;
 
 /// What a message takes besides its words, and a call or a result besides that.
