@@ -35,7 +35,7 @@ pub struct Setup {
 /// [`NotReady`] for settings that cannot be followed and for a provider that nobody knows. When every provider that
 /// was asked refuses, the exit code says so.
 pub async fn models(common: &Common, setup: &Setup) -> Result<Exit, NotReady> {
-    let config = ready::settings(common)?;
+    let mut config = ready::settings(common)?;
     let only = setup.provider.as_deref();
     let mut exit = Exit::Done;
     if setup.refresh {
@@ -48,6 +48,8 @@ pub async fn models(common: &Common, setup: &Setup) -> Result<Exit, NotReady> {
         if refreshed.iter().all(|one| one.outcome.is_err()) {
             exit = Exit::Failed;
         }
+        // What was confirmed may choose another model.
+        config = ready::settings(common)?;
     }
     let mut shelves = config.models.shelves(&config.choice);
     if let Some(only) = only {

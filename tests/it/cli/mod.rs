@@ -4,6 +4,7 @@ mod args;
 mod ends;
 mod image;
 mod json;
+mod models;
 mod replay;
 mod run;
 mod tasks;
