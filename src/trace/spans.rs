@@ -91,7 +91,8 @@ impl Observer for Spans {
             AgentEvent::Text { .. } | AgentEvent::Thinking { .. } | AgentEvent::CallOpened { .. } => state.heard(),
             AgentEvent::Replied { message, usage, took, model, cost } => {
                 let told = state.paid(model, *usage, *cost);
-                self.replied(state, message, *usage, told, *took);
+                let end = state.replied(message, *usage, told, *took);
+                self.close_model(state, end);
             }
             AgentEvent::ToolStarted { call } => self.tool_started(state, call),
             AgentEvent::ToolProgress { .. } => {}
@@ -138,19 +139,6 @@ impl Spans {
         state.first = None;
         state.turn = Some((number, turn));
         state.model = Some(model);
-    }
-
-    fn replied(&self, state: &mut State, message: &Message, usage: Usage, told: Attributes, took: Duration) {
-        let end = Event::ModelEnd {
-            ms: ms(took),
-            first_ms: state.first.take().map(ms),
-            usage,
-            told,
-            text: excerpt(&message.text()),
-            calls: message.calls().count(),
-            error: None,
-        };
-        self.close_model(state, end);
     }
 
     fn close_model(&self, state: &mut State, end: Event) {
@@ -239,6 +227,19 @@ impl Spans {
 }
 
 impl State {
+    /// The end of the model call.
+    fn replied(&mut self, message: &Message, usage: Usage, told: Attributes, took: Duration) -> Event {
+        Event::ModelEnd {
+            ms: ms(took),
+            first_ms: self.first.take().map(ms),
+            usage,
+            told,
+            text: excerpt(&message.text()),
+            calls: message.calls().count(),
+            error: None,
+        }
+    }
+
     /// Adds a model call to the run's and answers what is said of it.
     fn paid(&mut self, model: &str, usage: Usage, cost: Option<Usd>) -> Attributes {
         self.tally.call(usage, cost);

@@ -8,7 +8,8 @@ fn usage(input: u64, output: u64) -> Usage {
 
 #[test]
 fn a_sum_says_what_is_missing_in_it() {
-    let cases: [(&[Option<Usd>], &str, Option<f64>); 6] = [
+    type Case = (&'static [Option<Usd>], &'static str, Option<f64>);
+    let cases: [Case; 6] = [
         (&[], "$0", Some(0.0)),
         (&[Some(Usd(0))], "$0", Some(0.0)),
         (&[Some(Usd(12_300_000)), Some(Usd(100_000))], "$0.0124", Some(0.0124)),
