@@ -9,7 +9,8 @@
 //! ```
 //! It lives on its own thread and in real time, so it serves `#[test]`, `#[tokio::test]`, paused time and the real
 //! binary alike. `Says` is rendered in the format of the path it is asked on: `…/messages` as Anthropic, `…/responses`
-//! as OpenAI Responses, else as OpenAI Chat Completions. A request with an orphan call or result, or other things that providers refuse, is
+//! as OpenAI Responses, `…enerateContent` as Gemini, `…/api/chat` as Ollama, else as OpenAI Chat Completions. A request
+//! with an orphan call or result, or other things that providers refuse, is
 //! answered with 400, and the test fails when the server is dropped. When a list has no more answers the request is
 //! answered with 400 "the script has no more answers".
 //! `Response` steps: `send`, `sleep`, `hold` (until a file exists), `drip`, `stall` (until the client closes), `rst`, `fin`.
@@ -173,6 +174,27 @@ impl Captured {
         String::from_utf8_lossy(&self.raw).contains(text)
     }
 
+    /// It asks for a stream.
+    pub fn streams(&self) -> bool {
+        self.body["stream"] == true || self.path.contains(":streamGenerateContent?")
+    }
+
+    /// The messages of the conversation.
+    pub fn messages(&self) -> Vec<Value> {
+        check::messages(&self.body)
+    }
+
+    /// The names of the tools that it may call, in order.
+    pub fn tools(&self) -> Vec<String> {
+        let tools = self.body["tools"].as_array().into_iter().flatten();
+        let tools = tools.flat_map(|tool| match tool["functionDeclarations"].as_array() {
+            Some(declared) => declared.iter().collect(),
+            None => vec![tool],
+        });
+        let name = |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap().to_owned();
+        tools.map(name).collect()
+    }
+
     /// The texts of the user's messages after the assistant's last one, results not included.
     pub fn last_user(&self) -> String {
         self.tail().iter().filter_map(check::user_text).collect::<Vec<_>>().join("\n")
@@ -200,10 +222,9 @@ impl Captured {
 
     /// The system prompt.
     pub fn system(&self) -> String {
-        match (&self.body["system"], &self.body["instructions"]) {
-            (Value::String(text), _) | (_, Value::String(text)) => text.clone(),
-            (_, _) => self.body["messages"][0]["content"].as_str().unwrap_or_default().to_owned(),
-        }
+        let places = ["/system", "/instructions", "/systemInstruction/parts/0/text", "/messages/0/content"];
+        let found = places.iter().find_map(|place| self.body.pointer(place)?.as_str());
+        found.unwrap_or_default().to_owned()
     }
 }
 
@@ -236,6 +257,11 @@ impl Response {
     /// The head of an event stream that ends with its connection; add steps.
     pub fn stream() -> Response {
         Response::raw().send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+    }
+
+    /// The head of a stream of lines that ends with its connection; add steps.
+    pub fn lines() -> Response {
+        Response::raw().send("HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n")
     }
 
     pub fn send(self, bytes: impl AsRef<[u8]>) -> Response {

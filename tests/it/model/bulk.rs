@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tillerman::message::Message;
 use tillerman::model::http::Timeouts;
 
-use super::talk::{ALL, Ask, KEY, id_of, models, stream};
+use super::talk::{ALL, Ask, KEY, end, id_of, models, opened, stream};
 use crate::cli::Place;
 use crate::server::{Response, Server, says};
 
@@ -50,11 +50,11 @@ fn run(id: &str, response: Response) -> (Option<i32>, String, u64) {
 #[test]
 fn an_event_of_64_megabytes_costs_no_more_than_its_cap() {
     for id in ALL {
-        let usual = run(id, Response::stream().send(with_long_piece(id, 1)).fin());
+        let usual = run(id, opened(id).send(with_long_piece(id, 1)).fin());
         assert_eq!(usual.0, Some(0), "{id}: {}", usual.1);
         let endless = ["data: ".as_bytes().to_vec(), vec![b'x'; 64 * MEGABYTE]].concat();
         for body in [with_long_piece(id, 64 * MEGABYTE), endless] {
-            let (code, said, most) = run(id, Response::stream().send(body).stall());
+            let (code, said, most) = run(id, opened(id).send(body).stall());
             assert!(code == Some(4) && said.contains("an event of over 16 MiB"), "{id}: {code:?} {said}");
             assert!(most > 10 && most < usual.2 + 3 * CAP, "{id}: {most} MB after {} MB", usual.2);
         }
@@ -67,9 +67,9 @@ fn a_reply_without_an_end_costs_no_more_than_its_cap() {
     for id in ALL {
         let whole = with_long_piece(id, 15 * MEGABYTE);
         let text = String::from_utf8(whole).unwrap();
-        let piece = text.split_inclusive("\n\n").find(|event| event.len() > MEGABYTE).unwrap();
+        let piece = text.split_inclusive(end(id)).find(|event| event.len() > MEGABYTE).unwrap();
         let start = text.find(piece).unwrap();
-        let body = (0..6).fold(Response::stream().send(&text[..start]), |body, _| body.send(piece));
+        let body = (0..6).fold(opened(id).send(&text[..start]), |body, _| body.send(piece));
         let (code, said, most) = run(id, body.stall());
         assert!(code == Some(1) && said.contains("answered without an end and was cut off"), "{id}: {code:?} {said}");
         // 64 MB are kept of a reply; what is on its way to those who watch comes on top, once for each.
@@ -80,13 +80,14 @@ fn a_reply_without_an_end_costs_no_more_than_its_cap() {
 /// The time that a reply of so many pieces of one letter takes.
 async fn time(id: &str, pieces: usize) -> Duration {
     let whole = stream(id, &says().text("ab"));
+    let mark = end(id);
     let at = whole.find("\"a\"").unwrap();
-    let start = whole[..at].rfind("\n\n").unwrap() + 2;
-    let end = at + whole[at..].find("\n\n").unwrap() + 2;
+    let start = whole[..at].rfind(mark).map_or(0, |at| at + mark.len());
+    let end = at + whole[at..].find(mark).unwrap() + mark.len();
     // Some formats say all of it once more at the end.
     let rest = whole[end..].replace("\"ab\"", &format!("\"{}b\"", "a".repeat(pieces)));
     let body = format!("{}{}{rest}", &whole[..start], whole[start..end].repeat(pieces));
-    let server = Server::list([Response::stream().send(body).fin()]);
+    let server = Server::list([opened(id).send(body).fin()]);
     let model = models(&server, Timeouts::default()).get(&id_of(id)).unwrap();
     let begun = Instant::now();
     let (reply, deltas) = Ask::new([Message::user("hi")]).send(&model).await;

@@ -1,20 +1,20 @@
 //! What all wire formats share: settings, money, and whole replies where streams do not work.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tillerman::message::{Message, Usage, Usd};
 use tillerman::model::catalog::Settings;
 use tillerman::model::http::Timeouts;
 use tillerman::model::provider::Effort;
 use tillerman::model::{Delta, Stop};
 
-use super::talk::{ALL, ANTHROPIC, Ask, id_of, model, models};
-use crate::server::{Response, Server, says};
+use super::talk::{ALL, ANTHROPIC, Ask, event, id_of, model, models, opened};
+use crate::server::{Captured, Response, Server, says};
 
 const REFUSAL: &str = r#"{"error": {"type": "invalid_request_error", "message": "Your organization may not stream"}}"#;
 
 /// Whether each request asked for a stream.
-fn streamed(server: &Server) -> Vec<Value> {
-    server.requests().iter().map(|request| request.body["stream"].clone()).collect()
+fn streamed(server: &Server) -> Vec<bool> {
+    server.requests().iter().map(Captured::streams).collect()
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn a_reply_says_what_it_cost_or_that_nobody_knows() {
 #[tokio::test]
 async fn a_server_that_refuses_to_stream_is_asked_for_whole_replies() {
     for id in ALL {
-        let server = Server::answer(|request| match request.body["stream"] == json!(true) {
+        let server = Server::answer(|request| match request.streams() {
             true => Response::status(400, REFUSAL),
             false => says().text("whole").into(),
         });
@@ -58,7 +58,7 @@ async fn a_server_that_refuses_to_stream_is_asked_for_whole_replies() {
             assert_eq!(reply.unwrap().message, Message::assistant("whole"), "{id}");
             assert!(!deltas.iter().any(|delta| matches!(delta, Delta::Retrying { .. })), "{id}");
         }
-        assert_eq!(streamed(&server), [json!(true), json!(false), json!(false)], "{id}");
+        assert_eq!(streamed(&server), [true, false, false], "{id}");
     }
 }
 
@@ -66,14 +66,14 @@ async fn a_server_that_refuses_to_stream_is_asked_for_whole_replies() {
 #[tokio::test]
 async fn a_stream_that_cannot_be_read_is_asked_for_whole() {
     for id in ALL {
-        let broken = Response::stream().send("data: {not json\n\n");
+        let broken = opened(id).send(event(id, "{not json"));
         let server = Server::list([broken, says().text("whole").into(), says().text("more").into()]);
         let model = model(&server, id);
         for expected in ["whole", "more"] {
             let reply = Ask::new([Message::user("hi")]).send(&model).await.0.unwrap();
             assert_eq!(reply.message, Message::assistant(expected), "{id}");
         }
-        assert_eq!(streamed(&server), [json!(true), json!(false), json!(true)], "{id}");
+        assert_eq!(streamed(&server), [true, false, true], "{id}");
     }
 }
 

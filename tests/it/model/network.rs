@@ -16,7 +16,7 @@ use tillerman::message::Message;
 use tillerman::model::http::Timeouts;
 use tillerman::model::{Fault, ModelError};
 
-use super::talk::{ALL, ANTHROPIC, Ask, KEY, id_of, model, models, stream};
+use super::talk::{ALL, ANTHROPIC, Ask, KEY, OLLAMA, id_of, model, models, stream};
 use crate::cli::{Done, Place, wait_until};
 use crate::server::{Response, Server, says};
 
@@ -183,7 +183,8 @@ async fn a_small_body_that_is_huge_inside_is_cut_off() {
             let short = error.message.len() < 2300;
             assert!(error.message.contains(words) && short, "{id} {status} {kind}: {:.200}", error.message);
         }
-        let server = Server::list([zipped("200 OK", "text/event-stream", &{
+        let kind = if id == OLLAMA { "application/x-ndjson" } else { "text/event-stream" };
+        let server = Server::list([zipped("200 OK", kind, &{
             let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
             let said = says().text("small");
             encoder.write_all(stream(id, &said).as_bytes()).unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tillerman::message::{Block, CallId, Image, Message, Opaque, RawArgs, Role, Thinking, ToolCall, ToolResult};
 
-use super::talk::{ALL, ANTHROPIC, Ask, CHAT, RESPONSES, id_of, model, shell};
+use super::talk::{ALL, ANTHROPIC, Ask, CHAT, GEMINI, OLLAMA, RESPONSES, id_of, model, shell};
 use crate::server::{Captured, Server, says};
 
 pub fn assistant(blocks: Vec<Block>) -> Message {
@@ -96,6 +96,60 @@ async fn a_conversation_is_written_for_chat_completions() {
         ]
     });
     assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn a_conversation_is_written_for_gemini() {
+    let request = sent(GEMINI, everything()).await;
+    assert_eq!(request.path, "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse");
+    let text = |text: &str| json!({"text": text});
+    let image = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
+    let call = |id: &str, args: Value| json!({"id": id, "name": "shell", "args": args});
+    let first =
+        json!({"functionCall": call("a", json!({"x": 1})), "thoughtSignature": "skip_thought_signature_validator"});
+    let second = json!({"functionCall": call("b", json!({"malformed_arguments": "{broken"}))});
+    let result = |id: &str, said: Value| json!({"functionResponse": {"id": id, "name": "shell", "response": said}});
+    let declared = json!({"name": "shell", "description": "runs a command", "parametersJsonSchema": shell().schema});
+    let expected = json!({
+        "generationConfig": {"maxOutputTokens": 1000, "thinkingConfig": {"includeThoughts": true}},
+        "systemInstruction": {"parts": [text("be brief")]},
+        "tools": [{"functionDeclarations": [declared]}],
+        "contents": [
+            {"role": "user", "parts": [text("first"), text("second"), image]},
+            {"role": "model", "parts": [text("on it"), first, second]},
+            {"role": "user", "parts": [result("a", json!({"output": "fine"})),
+                result("b", json!({"error": "(no output)"})), text("a note between the results"), text("and?")]}
+        ]
+    });
+    assert_eq!(request.body, expected);
+}
+
+#[tokio::test]
+async fn a_conversation_is_written_for_ollama() {
+    let request = sent(OLLAMA, everything()).await;
+    assert_eq!(request.path, "/api/chat");
+    let call = |id: &str, args: Value| json!({"id": id, "function": {"name": "shell", "arguments": args}});
+    let calls = json!([call("a", json!({"x": 1})), call("b", json!({"malformed_arguments": "{broken"}))]);
+    let result =
+        |id: &str, said: &str| json!({"role": "tool", "tool_name": "shell", "tool_call_id": id, "content": said});
+    let expected = json!({
+        "model": "qwen3", "stream": true, "truncate": false, "shift": false,
+        "options": {"num_ctx": 32768, "num_predict": 1000},
+        "tools": [{"type": "function",
+            "function": {"name": "shell", "description": "runs a command", "parameters": shell().schema}}],
+        "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "first"},
+            {"role": "user", "content": "second", "images": ["iVBORw0KGgo="]},
+            {"role": "assistant", "content": "on it", "tool_calls": calls},
+            result("a", "fine"),
+            result("b", "(no output)"),
+            {"role": "user", "content": "a note between the results"},
+            {"role": "assistant", "content": " "},
+            {"role": "user", "content": "and?"}
+        ]
+    });
+    assert_eq!(request.body, expected);
 }
 
 #[tokio::test]
@@ -212,8 +266,10 @@ async fn a_turn_without_tools_still_names_those_of_the_conversation() {
         (ANTHROPIC, Value::Null, json!({"type": "none"})),
         (RESPONSES, json!("auto"), json!("none")),
         (CHAT, Value::Null, json!("none")),
+        (GEMINI, Value::Null, json!({"functionCallingConfig": {"mode": "NONE"}})),
     ];
     for (id, free, none) in choices {
+        let field = if id == GEMINI { "toolConfig" } else { "tool_choice" };
         let server = Server::answer(|_| says().text("ok").into());
         let model = model(&server, id);
         let mut ask = Ask::new([Message::user("hi")]);
@@ -222,7 +278,7 @@ async fn a_turn_without_tools_still_names_those_of_the_conversation() {
         ask.send(&model).await.0.unwrap();
         let requests = server.requests();
         assert_eq!(requests[0].body["tools"], requests[1].body["tools"], "{id}");
-        assert_eq!((&requests[0].body["tool_choice"], &requests[1].body["tool_choice"]), (&free, &none), "{id}");
+        assert_eq!((&requests[0].body[field], &requests[1].body[field]), (&free, &none), "{id}");
         ask.key = "another conversation".to_owned();
         ask.send(&model).await.0.unwrap();
         assert_eq!(server.requests()[2].body.get("tools"), None, "{id}");
@@ -253,7 +309,8 @@ async fn what_was_sent_is_sent_again_byte_for_byte() {
         }
         let requests = server.requests();
         for pair in requests.windows(2) {
-            let before = pair[0].raw.strip_suffix(if id == ANTHROPIC { b"]}]}".as_slice() } else { b"]}".as_slice() });
+            let parts = [ANTHROPIC, GEMINI].contains(&id);
+            let before = pair[0].raw.strip_suffix(if parts { b"]}]}".as_slice() } else { b"]}".as_slice() });
             assert!(pair[1].raw.starts_with(before.unwrap()), "{id}");
         }
         // A new instance, which has nothing kept, says the same.
@@ -291,8 +348,8 @@ async fn conversations_do_not_mix_and_a_changed_beginning_is_seen() {
             two.messages = messages.into_iter().map(Arc::new).collect();
             two.send(&model).await.0.unwrap();
             let seen = server.requests().pop().unwrap();
-            let fresh = sent(id, two.messages.iter().map(|m| (**m).clone()).collect()).await.body;
-            assert_eq!((&seen.body["messages"], &seen.body["input"]), (&fresh["messages"], &fresh["input"]), "{id}");
+            let alone = sent(id, two.messages.iter().map(|m| (**m).clone()).collect()).await;
+            assert_eq!(seen.messages(), alone.messages(), "{id}");
         }
     }
 }

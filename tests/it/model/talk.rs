@@ -10,22 +10,41 @@ use tillerman::model::http::Timeouts;
 use tillerman::model::react::Protocol;
 use tillerman::model::{Delta, Model, ModelError, ModelId, Reply, Request};
 
-use crate::server::{Says, Server};
+use crate::server::{Response, Says, Server};
 
 pub const KEY: &str = "sk-test-0123456789abcdef";
 
 pub const ANTHROPIC: &str = "anthropic/claude-sonnet-5-5";
 pub const RESPONSES: &str = "openai/gpt-6.1-sol";
 pub const CHAT: &str = "openai-chat/gpt-6.1-sol";
+pub const GEMINI: &str = "gemini/gemini-3.8-flash";
+pub const OLLAMA: &str = "ollama/qwen3";
 
 /// One model in each wire format.
-pub const ALL: [&str; 3] = [ANTHROPIC, RESPONSES, CHAT];
+pub const ALL: [&str; 5] = [ANTHROPIC, RESPONSES, CHAT, GEMINI, OLLAMA];
+
+/// The head of a stream in the wire format of one of [`ALL`]; add steps.
+pub fn opened(id: &str) -> Response {
+    if id == OLLAMA { Response::lines() } else { Response::stream() }
+}
+
+/// What ends an event in the wire format of one of [`ALL`].
+pub fn end(id: &str) -> &'static str {
+    if id == OLLAMA { "\n" } else { "\n\n" }
+}
+
+/// An event with this data, in the wire format of one of [`ALL`].
+pub fn event(id: &str, data: &str) -> String {
+    if id == OLLAMA { format!("{data}\n") } else { format!("data: {data}\n\n") }
+}
 
 /// The event stream in the wire format of one of [`ALL`].
 pub fn stream(id: &str, says: &Says) -> String {
     match id {
         ANTHROPIC => says.anthropic(),
         RESPONSES => says.responses(),
+        GEMINI => says.gemini(),
+        OLLAMA => says.ollama(),
         _ => says.openai(),
     }
 }

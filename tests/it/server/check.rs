@@ -11,13 +11,18 @@ type Check = fn(&[Value]) -> Result<(), String>;
 
 /// Says what a provider would refuse in the request.
 pub(super) fn sound(request: &Captured) -> Result<(), String> {
-    let is = |end: &str| request.method == "POST" && request.path.ends_with(end);
+    let path = request.path.split('?').next().unwrap_or_default();
+    let is = |end: &str| request.method == "POST" && path.ends_with(end);
     let (list, check): (&str, Check) = if is("/messages") {
         ("messages", check_anthropic)
     } else if is("/chat/completions") {
         ("messages", check_openai)
     } else if is("/responses") {
         ("input", check_responses)
+    } else if is("enerateContent") {
+        ("contents", check_gemini)
+    } else if is("/api/chat") {
+        ("messages", check_ollama)
     } else {
         return Ok(());
     };
@@ -153,6 +158,75 @@ fn check_openai(messages: &[Value]) -> Result<(), String> {
     if open.is_empty() { Ok(()) } else { Err(format!("orphan calls {open:?}")) }
 }
 
+/// Calls by id and name. A model of today refuses a first call without a proof.
+fn check_gemini(contents: &[Value]) -> Result<(), String> {
+    let mut open: HashSet<(&str, &str)> = HashSet::new();
+    for (at, content) in contents.iter().enumerate() {
+        if content["role"] != if at % 2 == 0 { "user" } else { "model" } {
+            return Err(format!("content {at} is out of turn"));
+        }
+        let parts = content["parts"].as_array().filter(|parts| !parts.is_empty()).ok_or("content without parts")?;
+        let mut others = false;
+        for part in parts {
+            let (text, result) = (part["text"].as_str(), &part["functionResponse"]);
+            if text.is_some_and(|text| text.trim().is_empty()) && part["thoughtSignature"].is_null() {
+                return Err(format!("content {at} has an empty text"));
+            }
+            if result.is_object() && (others || !open.remove(&named(result)) || !result["response"].is_object()) {
+                return Err(format!("result {result} answers no open call, or stands behind other parts"));
+            }
+            others |= !result.is_object();
+        }
+        if !open.is_empty() {
+            return Err(format!("orphan calls {open:?}"));
+        }
+        let calls: Vec<&Value> = parts.iter().filter(|part| part["functionCall"].is_object()).collect();
+        if calls.first().is_some_and(|call| call["thoughtSignature"].as_str().is_none_or(str::is_empty)) {
+            return Err(format!("the first call of content {at} is missing a thought_signature"));
+        }
+        open = calls.iter().map(|part| named(&part["functionCall"])).collect();
+        if open.len() != calls.len() || calls.iter().any(|part| !part["functionCall"]["args"].is_object()) {
+            return Err(format!("content {at} has calls with the same id, or args that are no object"));
+        }
+    }
+    let users = contents.last().is_some_and(|content| content["role"] == "user");
+    if open.is_empty() && users {
+        Ok(())
+    } else {
+        Err(format!("it ends with the model, or with orphan calls {open:?}"))
+    }
+}
+
+fn named(value: &Value) -> (&str, &str) {
+    (value["id"].as_str().unwrap_or_default(), value["name"].as_str().unwrap_or_default())
+}
+
+fn check_ollama(messages: &[Value]) -> Result<(), String> {
+    let mut open: HashSet<(&str, &str)> = HashSet::new();
+    for (at, message) in messages.iter().enumerate() {
+        let text = |key: &str| message[key].as_str().unwrap_or_default();
+        if message["role"] == "tool" {
+            if !open.remove(&(text("tool_call_id"), text("tool_name"))) || text("content").is_empty() {
+                return Err(format!("result {message} answers no open call, or says nothing"));
+            }
+            continue;
+        }
+        if !open.is_empty() {
+            return Err(format!("orphan calls {open:?} before message {at}"));
+        }
+        let list: Vec<&Value> = message["tool_calls"].as_array().into_iter().flatten().collect();
+        if list.iter().any(|call| !call["function"]["arguments"].is_object()) {
+            return Err(format!("arguments of message {at} are no object"));
+        }
+        open = list.iter().map(|call| (named(call).0, named(&call["function"]).1)).collect();
+        let images = message["images"].as_array().is_some_and(|images| !images.is_empty());
+        if open.len() != list.len() || (list.is_empty() && !images && text("content").is_empty()) {
+            return Err(format!("message {at} is empty or has calls with the same id"));
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("orphan calls {open:?}")) }
+}
+
 fn calls<'a>(message: &'a Value, list: &str, id: &str) -> HashSet<&'a str> {
     let items = message[list].as_array().into_iter().flatten();
     items
@@ -175,14 +249,27 @@ pub(super) fn messages(body: &Value) -> Vec<Value> {
         Some("message") => item,
         _ => json!({"role": "assistant", "item": item}),
     };
-    if body["input"].is_array() { list("input").into_iter().map(message).collect() } else { list("messages") }
+    let content = |mut content: Value| {
+        if content["role"] == "model" {
+            content["role"] = json!("assistant");
+        }
+        content
+    };
+    if body["input"].is_array() {
+        list("input").into_iter().map(message).collect()
+    } else if body["contents"].is_array() {
+        list("contents").into_iter().map(content).collect()
+    } else {
+        list("messages")
+    }
 }
 
 pub(super) fn user_text(message: &Value) -> Option<String> {
     if message["role"] != "user" {
         return None;
     }
-    match &message["content"] {
+    let content = message.get("content").unwrap_or(&message["parts"]);
+    match content {
         Value::String(text) => Some(text.clone()),
         Value::Array(blocks) => Some(blocks.iter().filter_map(|block| block["text"].as_str()).collect()),
         _ => None,
@@ -193,6 +280,11 @@ pub(super) fn results(message: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if message["role"] == "tool" {
         return vec![(text(&message["tool_call_id"]), text(&message["content"]))];
+    }
+    if let Some(parts) = message["parts"].as_array() {
+        let results = parts.iter().map(|part| &part["functionResponse"]).filter(|result| result.is_object());
+        let said = |response: &Value| text(response.get("output").unwrap_or(&response["error"]));
+        return results.map(|result| (text(&result["id"]), said(&result["response"]))).collect();
     }
     let blocks = message["content"].as_array().into_iter().flatten();
     let results = blocks.filter(|block| block["type"] == "tool_result");

@@ -65,12 +65,15 @@ impl Says {
         self.stop.unwrap_or(if calls { "tool_use" } else { "end_turn" })
     }
 
-    /// The event stream in the format of the path it is asked for on.
-    pub fn on(&self, path: &str) -> String {
-        match path {
-            path if path.ends_with("/messages") => self.anthropic(),
-            path if path.ends_with("/responses") => self.responses(),
-            _ => self.openai(),
+    /// The kind of the stream and its bytes, in the format of the path it is asked for on.
+    pub fn on(&self, path: &str) -> (&'static str, String) {
+        let events = "text/event-stream";
+        match path.split('?').next().unwrap_or_default() {
+            path if path.ends_with("/messages") => (events, self.anthropic()),
+            path if path.ends_with("/responses") => (events, self.responses()),
+            path if path.ends_with("enerateContent") => (events, self.gemini()),
+            path if path.ends_with("/api/chat") => ("application/x-ndjson", self.ollama()),
+            _ => (events, self.openai()),
         }
     }
 
@@ -162,6 +165,90 @@ impl Says {
         out.push_str("data: [DONE]\n\n");
         out
     }
+}
+
+impl Says {
+    /// The event stream of Gemini.
+    pub fn gemini(&self) -> String {
+        let mut out = String::new();
+        let usage = json!({"promptTokenCount": self.input + self.cached, "cachedContentTokenCount": self.cached,
+            "candidatesTokenCount": self.output, "totalTokenCount": self.input + self.cached + self.output});
+        let mut chunk = |parts: Value, finish: Value| {
+            let candidate = json!({"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0});
+            let data = json!({"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"});
+            write!(out, "data: {data}\n\n").unwrap();
+        };
+        let mut proof = None;
+        for block in &self.blocks {
+            match block {
+                Said::Text(text) => {
+                    let (a, b) = halves(text);
+                    chunk(json!([{"text": a}]), Value::Null);
+                    chunk(json!([{"text": b}]), Value::Null);
+                }
+                Said::Thinking { text, signature } => {
+                    chunk(json!([{"text": text, "thought": true}]), Value::Null);
+                    proof = Some(signature.clone()).filter(|signature| !signature.is_empty());
+                }
+                Said::Call { id, name, args } => {
+                    let mut call = json!({"name": name, "args": value(args)});
+                    if !id.is_empty() {
+                        call["id"] = json!(id);
+                    }
+                    let mut part = json!({"functionCall": call});
+                    if let Some(proof) = proof.take() {
+                        part["thoughtSignature"] = json!(proof);
+                    }
+                    chunk(json!([part]), Value::Null);
+                }
+            }
+        }
+        let finish = match self.stop_reason() {
+            "max_tokens" => "MAX_TOKENS",
+            "refusal" => "SAFETY",
+            _ => "STOP",
+        };
+        chunk(json!([]), json!(finish));
+        out
+    }
+
+    /// The lines of Ollama's own format.
+    pub fn ollama(&self) -> String {
+        let mut out = String::new();
+        let mut line = |message: Value, end: Value| {
+            let mut data = json!({"model": "scripted", "created_at": "2026-11-20T00:00:00Z", "message": message});
+            data["done"] = json!(end.is_object());
+            data.as_object_mut().unwrap().extend(end.as_object().cloned().unwrap_or_default());
+            writeln!(out, "{data}").unwrap();
+        };
+        for block in &self.blocks {
+            match block {
+                Said::Text(text) => {
+                    let (a, b) = halves(text);
+                    line(json!({"role": "assistant", "content": a}), Value::Null);
+                    line(json!({"role": "assistant", "content": b}), Value::Null);
+                }
+                Said::Thinking { text, .. } => {
+                    line(json!({"role": "assistant", "content": "", "thinking": text}), Value::Null);
+                }
+                Said::Call { id, name, args } => {
+                    let call = json!({"id": id, "function": {"name": name, "arguments": value(args)}});
+                    line(json!({"role": "assistant", "content": "", "tool_calls": [call]}), Value::Null);
+                }
+            }
+        }
+        let reason = if self.stop_reason() == "max_tokens" { "length" } else { "stop" };
+        let end = json!({"done_reason": reason, "prompt_eval_count": self.input + self.cached,
+            "eval_count": self.output});
+        line(json!({"role": "assistant", "content": ""}), end);
+        out
+    }
+}
+
+/// Arguments where the format wants an object; what is none goes as a string.
+fn value(args: &str) -> Value {
+    let empty = if args.is_empty() { Some(Value::Null) } else { None };
+    empty.or_else(|| serde_json::from_str(args).ok()).unwrap_or_else(|| json!(args))
 }
 
 pub(super) fn halves(text: &str) -> (&str, &str) {

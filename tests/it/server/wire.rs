@@ -58,8 +58,8 @@ async fn converse(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         let (steps, keep) = match response {
             Response::Raw { steps, keep } => (steps, keep),
             Response::Says(says) => {
-                let body = says.on(&path);
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+                let (kind, body) = says.on(&path);
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
                 let whole = format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
                 (vec![Step::Send(whole.into_bytes())], true)
             }

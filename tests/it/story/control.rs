@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Stage, WIRES, Wire, is_main, leave, processes, time_until, turns};
+use super::{Stage, WIRES, Wire, is_main, leave, processes, time_until};
 use crate::cli::wait_until;
 use crate::repl::pty::Terminal;
 use crate::server::{Captured, Response, Says, says};
@@ -16,7 +16,7 @@ const MARGIN: Duration = Duration::from_millis(450);
 fn dispatcher(request: &Captured) -> Says {
     let line = request.last_user();
     match line.strip_prefix("dispatch ") {
-        Some(task) => says().call(&format!("d{}", turns(request)), "dispatch", json!({"title": task, "task": task})),
+        Some(task) => says().call(&format!("d{}", request.turns()), "dispatch", json!({"title": task, "task": task})),
         None if line.starts_with("[Worker") => says().text("I heard of it."),
         None => says().text("On it."),
     }
@@ -62,7 +62,7 @@ fn a_steer_during_the_last_model_call_of_a_worker_is_answered() {
         let go = place.path().join("go");
         let held = go.clone();
         let last = wire.stream(&says().text("Counted 3."));
-        let stage = Stage::at(wire, place, move |request| match (is_main(request), turns(request)) {
+        let stage = Stage::at(wire, place, move |request| match (is_main(request), request.turns()) {
             (true, _) => dispatcher(request).into(),
             (false, 0) => Response::stream().hold(&held).send(&last),
             (false, _) => says().text(format!("Also doubled: {}", request.last_user().contains("double it"))).into(),

@@ -130,8 +130,7 @@ impl Stage {
 
 /// Only the main agent may dispatch.
 pub fn is_main(request: &Captured) -> bool {
-    let tools = request.body["tools"].as_array().into_iter().flatten();
-    tools.into_iter().any(|tool| tool["name"] == "dispatch" || tool["function"]["name"] == "dispatch")
+    request.tools().iter().any(|tool| tool == "dispatch")
 }
 
 /// The turns that the model has had, of which each is an assistant's message.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
-use super::{KEY, Stage, WIRES, Wire, files_with, is_main, turns};
+use super::{KEY, Stage, WIRES, Wire, files_with, is_main};
 use crate::server::{Captured, Response, says};
 
 /// A01.
@@ -52,7 +52,7 @@ fn lines_of_a_pipe_end_with_the_code_of_the_last_fault() {
 #[test]
 fn a_key_that_a_command_prints_is_in_no_request() {
     let command = json!({"command": "env; cat .env >/dev/null; echo seen"});
-    let stage = Stage::new(Wire::Anthropic, move |request| match turns(request) {
+    let stage = Stage::new(Wire::Anthropic, move |request| match request.turns() {
         0 => says().call("c1", "shell", command.clone()).into(),
         _ => says().text("ok").into(),
     });
@@ -107,7 +107,7 @@ fn a_model_that_says_nothing_once_is_forgiven() {
 
 /// One bad call after the other; each is answered, and then the model gets it right.
 fn clumsy(request: &Captured) -> Response {
-    let reply = match turns(request) {
+    let reply = match request.turns() {
         0 => says().call_raw("c0", "read_file", r#"{"path": "no"#),
         1 => says().call("c1", "read_file", json!({"path": 7, "offset": "far", "colour": "red"})),
         2 => says().call("c2", "raed_file", json!({"path": "notes.txt"})),
@@ -166,11 +166,12 @@ fn a_call_of_a_reply_that_breaks_off_is_run_once_and_shown_once() {
         for broken in breaks {
             let first = AtomicUsize::new(0);
             let said = said.clone();
-            let stage = Stage::new(wire, move |request| match (turns(request), first.fetch_add(1, Ordering::SeqCst)) {
-                (0, 0) => broken.clone(),
-                (0, _) => said.clone().into(),
-                _ => says().text("Counted.").into(),
-            });
+            let stage =
+                Stage::new(wire, move |request| match (request.turns(), first.fetch_add(1, Ordering::SeqCst)) {
+                    (0, 0) => broken.clone(),
+                    (0, _) => said.clone().into(),
+                    _ => says().text("Counted.").into(),
+                });
             let done = stage.run(&["count"]);
             assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Counted.\n"), "{wire:?}: {}", done.stderr);
             assert_eq!(stage.read("ran.txt"), "ran\n", "{wire:?}");

@@ -3,14 +3,14 @@
 
 use serde_json::json;
 
-use super::{Stage, WIRES, Wire, turns};
+use super::{Stage, WIRES, Wire};
 use crate::server::{Captured, Response, says};
 
 /// Asks for a long file, and then finds the conversation too long until it has been shortened, or for ever.
 fn stage(wire: Wire, for_ever: bool) -> Stage {
     let stage = Stage::new(wire, move |request: &Captured| {
         let whole = request.contains("line 700 of a long file");
-        match turns(request) {
+        match request.turns() {
             0 if !whole && !request.contains("transcript") && !request.contains("Previous") => {
                 says().call("c1", "read_file", json!({"path": "long.txt"})).into()
             }

@@ -78,7 +78,7 @@ fn an_agent_or_model_that_a_dispatch_names_and_nobody_knows_is_refused_with_the_
     let stage = Stage::new(Wire::OpenAi, |request| {
         let wrong = serde_json::json!({"task": "count", "agent": "resaercher"});
         let strange = serde_json::json!({"task": "count", "model": "opnai/gpt"});
-        match super::turns(request) {
+        match request.turns() {
             0 => says().call("d1", "dispatch", wrong).call("d2", "dispatch", strange).into(),
             _ => says().text("No.").into(),
         }

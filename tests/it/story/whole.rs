@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Stage, WIRES, is_main, leave, story_of, turns};
+use super::{Stage, WIRES, is_main, leave, story_of};
 use crate::cli::wait_until;
 use crate::server::{Captured, Response, says};
 
@@ -37,7 +37,7 @@ fn main_agent(request: &Captured) -> crate::server::Says {
 
 fn worker(request: &Captured) -> crate::server::Says {
     let steered = request.contains(STEER);
-    match turns(request) {
+    match request.turns() {
         0 => says().call("r1", "read_file", json!({"path": "main.rs"})),
         1 => says().text("It is long.").call("s1", "shell", json!({"command": "sh wait; echo tests pass"})),
         _ if steered => says().text("Split into five, API kept."),
