@@ -6,6 +6,7 @@ mod encoded;
 mod entries;
 mod fallback;
 mod faults;
+mod gemini;
 mod governor;
 mod line;
 mod listing;

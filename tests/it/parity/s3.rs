@@ -23,7 +23,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S3-18", "parity::wire::s0_29_s3_18_only_the_model_room_knows_an_api"),
     tested("S3-19", "model::replies::a_reply_comes_whole_and_in_pieces"),
     tested("S3-20", "model::responses::a_stream_is_read_and_its_items_go_back_as_they_came"),
-    later("S3-21", "the Gemini wire format"),
+    tested("S3-21", "model::replies::a_reply_comes_whole_and_in_pieces"),
     tested("S3-22", "model::entries::a_new_provider_is_one_entry_and_answers"),
     tested("S3-23", "config::every_setting_reaches_its_place"),
     tested("S3-24", "model::catalog::the_first_hit_wins_and_says_why"),
