@@ -1,6 +1,7 @@
 //! A provider with what the environment adds to it, address and key, and how one of its models is made from that.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -133,7 +134,7 @@ impl Door {
         let governor = governors.of(&line.endpoint.url, line.endpoint.key_variable.as_deref());
         let model: Arc<dyn Model> = match self.provider.wire {
             Wire::Anthropic => Arc::new(Spoken(Anthropic { line })),
-            Wire::Responses => Arc::new(Spoken(Responses { line })),
+            Wire::Responses => Arc::new(Spoken(Responses { line, unsummed: AtomicBool::default() })),
             Wire::Chat => Arc::new(Spoken(Chat { line })),
             Wire::Gemini => Arc::new(Spoken(Gemini { line })),
             Wire::Ollama => Arc::new(Spoken(Ollama { line })),

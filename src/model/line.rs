@@ -229,5 +229,7 @@ impl Breaks {
 
 /// Some gateways and accounts may not stream; the refusal names the field or the word.
 fn refuses_streams(error: &ModelError) -> bool {
-    error.fault == Fault::BadRequest && error.message.to_lowercase().contains("stream")
+    let text = error.message.to_lowercase();
+    // llama.cpp of old calls it a fault of its own.
+    error.fault == Fault::BadRequest && text.contains("stream") || text.contains("cannot use tools with stream")
 }

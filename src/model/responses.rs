@@ -3,13 +3,15 @@
 
 mod reading;
 
-use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Request;
+use serde_json::{Map, Value, json};
+
 use super::draft::{Draft, plain_id, plain_name, sendable};
 use super::encoded::{Transcript, field, json};
 use super::line::{Format, Line, Reading};
 use super::provider::Cache;
+use super::{Fault, ModelError, Request};
 use crate::message::{Block, Image, Message, Opaque, Role, ToolCall, ToolResult, ToolSpec};
 use reading::Items;
 
@@ -19,6 +21,8 @@ const MIN_TOKENS: u64 = 16;
 /// A model behind a Responses door.
 pub(super) struct Responses {
     pub(super) line: Line,
+    /// The account may not have summaries of reasoning, so they are not asked for.
+    pub(super) unsummed: AtomicBool,
 }
 
 impl Format for Responses {
@@ -43,7 +47,7 @@ impl Format for Responses {
             if line.quirks.cache == Cache::Key && !request.cache_key.is_empty() {
                 field(&mut out, "prompt_cache_key", request.cache_key);
             }
-            line.add_body(&mut out);
+            self.add_body(&mut out);
             if !request.system.is_empty() {
                 field(&mut out, "instructions", request.system);
             }
@@ -63,9 +67,32 @@ impl Format for Responses {
     fn reading<'a>(&'a self, draft: Draft<'a>) -> Box<dyn Reading + Send + 'a> {
         Box::new(Items::new(&self.line, draft))
     }
+
+    /// Summaries of reasoning are for organizations that the provider has verified.
+    fn reword(&self, _: &Request<'_>, error: &ModelError) -> bool {
+        let says = |word| error.message.to_lowercase().contains(word);
+        let refused = error.fault == Fault::BadRequest && says("reasoning") && says("summar");
+        refused && !self.unsummed.swap(true, Ordering::Relaxed)
+    }
 }
 
 impl Responses {
+    fn add_body(&self, out: &mut Vec<u8>) {
+        if !self.unsummed.load(Ordering::Relaxed) {
+            return self.line.add_body(out);
+        }
+        if let Some(temperature) = self.line.temperature {
+            field(out, "temperature", &temperature);
+        }
+        self.line.add_body_without(out, "reasoning");
+        let own = self.line.body.get("reasoning").and_then(Value::as_object).into_iter().flatten();
+        let rest: Map<String, Value> =
+            own.filter(|(name, _)| *name != "summary").map(|(name, value)| (name.clone(), value.clone())).collect();
+        if !rest.is_empty() {
+            field(out, "reasoning", &rest);
+        }
+    }
+
     /// Every item begins with a comma. Results go right behind the calls that they answer.
     fn append(&self, out: &mut Transcript, message: &Message) {
         match message.role {

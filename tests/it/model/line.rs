@@ -7,7 +7,7 @@ use tillerman::model::http::Timeouts;
 use tillerman::model::provider::Effort;
 use tillerman::model::{Delta, Stop};
 
-use super::talk::{ALL, ANTHROPIC, Ask, event, id_of, model, models, opened};
+use super::talk::{ALL, ANTHROPIC, Ask, CHAT, RESPONSES, event, id_of, model, models, opened};
 use crate::server::{Captured, Response, Server, says};
 
 const REFUSAL: &str = r#"{"error": {"type": "invalid_request_error", "message": "Your organization may not stream"}}"#;
@@ -83,4 +83,38 @@ async fn a_pause_is_told_as_one() {
     let server = Server::list([says().text("one moment").stop("pause_turn")]);
     let reply = Ask::new([Message::user("hi")]).send(&model(&server, ANTHROPIC)).await.0.unwrap();
     assert_eq!((reply.message, reply.stop), (Message::assistant("one moment"), Stop::Paused));
+}
+
+/// An account that may not see summaries of reasoning is answered without them.
+#[tokio::test]
+async fn a_summary_that_is_refused_is_not_asked_for_again() {
+    let server = Server::answer(|request| match request.body["reasoning"]["summary"].is_null() {
+        true => says().text("ok").into(),
+        false => Response::status(
+            400,
+            r#"{"error": {"type": "invalid_request_error", "message": "Your organization must be verified to generate reasoning summaries."}}"#,
+        ),
+    });
+    let settings = Settings { effort: Some(Effort::Low), ..Settings::default() };
+    let models = models(&server, Timeouts::default()).with_settings(settings);
+    let model = models.get(&id_of(RESPONSES)).unwrap();
+    for _ in 0..2 {
+        let reply = Ask::new([Message::user("hi")]).send(&model).await.0.unwrap();
+        assert_eq!(reply.message, Message::assistant("ok"));
+    }
+    let asked: Vec<serde_json::Value> =
+        server.requests().iter().map(|request| request.body["reasoning"].clone()).collect();
+    let [with, without] = [json!({"summary": "auto", "effort": "low"}), json!({"effort": "low"})];
+    assert_eq!(asked, [with, without.clone(), without]);
+}
+
+/// An old llama.cpp streams, but not where tools are on offer, and calls that its own fault.
+#[tokio::test]
+async fn a_server_that_cannot_stream_calls_is_asked_for_whole_replies() {
+    let server = Server::answer(|request| match request.streams() {
+        true => Response::status(500, r#"{"error": {"code": 500, "message": "Cannot use tools with stream"}}"#),
+        false => says().text("whole").into(),
+    });
+    let reply = Ask::new([Message::user("hi")]).send(&model(&server, CHAT)).await.0.unwrap();
+    assert_eq!((reply.message, streamed(&server)), (Message::assistant("whole"), vec![true, false]));
 }
