@@ -1,4 +1,4 @@
-//! Streams as providers send them, one file each in `streams/`, cut at every byte. A file is named after its wire format
+//! Streams in the documented shapes, one file each in `streams/`, cut at every byte. A file is named after its wire format
 //! and what is in it, `chat_reasoning_and_tools.sse`; JSON lines end in `.ndjson`. A new file is tested by being there.
 
 use std::fs;
@@ -8,11 +8,12 @@ use tillerman::message::Message;
 use tillerman::model::http::Timeouts;
 use tillerman::model::{Delta, Reply};
 
-use super::talk::{ANTHROPIC, Ask, CHAT, RESPONSES, id_of, models};
+use super::talk::{ANTHROPIC, Ask, CHAT, GEMINI, OLLAMA, RESPONSES, id_of, models};
 use crate::server::{Response, Server};
 
 /// A model for each wire format.
-const MODELS: [(&str, &str); 3] = [("anthropic", ANTHROPIC), ("responses", RESPONSES), ("chat", CHAT)];
+const MODELS: [(&str, &str); 5] =
+    [("anthropic", ANTHROPIC), ("responses", RESPONSES), ("chat", CHAT), ("gemini", GEMINI), ("ollama", OLLAMA)];
 
 /// Cuts stand so far apart, so that so many requests have one at every byte.
 const APART: usize = 24;
