@@ -12,6 +12,7 @@ mod line;
 mod listing;
 mod local;
 mod network;
+mod ollama;
 mod overflow;
 mod price;
 mod react;
