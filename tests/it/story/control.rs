@@ -64,7 +64,7 @@ fn a_steer_during_the_last_model_call_of_a_worker_is_answered() {
         let last = wire.stream(&says().text("Counted 3."));
         let stage = Stage::at(wire, place, move |request| match (is_main(request), request.turns()) {
             (true, _) => dispatcher(request).into(),
-            (false, 0) => Response::stream().hold(&held).send(&last),
+            (false, 0) => wire.opened().hold(&held).send(&last),
             (false, _) => says().text(format!("Also doubled: {}", request.last_user().contains("double it"))).into(),
         });
         let terminal = stage.prompt();

@@ -32,9 +32,11 @@ pub enum Wire {
     Anthropic,
     OpenAi,
     Chat,
+    Gemini,
+    Ollama,
 }
 
-pub const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenAi, Wire::Chat];
+pub const WIRES: [Wire; 5] = [Wire::Anthropic, Wire::OpenAi, Wire::Chat, Wire::Gemini, Wire::Ollama];
 
 impl Wire {
     pub fn model(self) -> &'static str {
@@ -42,19 +44,25 @@ impl Wire {
             Wire::Anthropic => "anthropic/claude-test",
             Wire::OpenAi => "openai/gpt-test",
             Wire::Chat => "openai-chat/gpt-test",
+            Wire::Gemini => "gemini/gemini-test",
+            Wire::Ollama => "ollama/qwen-test",
         }
     }
 
+    /// Where its key is looked for; Ollama needs none, and looks nowhere.
     pub fn variable(self) -> &'static str {
         match self {
             Wire::Anthropic => "ANTHROPIC_API_KEY",
             Wire::OpenAi | Wire::Chat => "OPENAI_API_KEY",
+            Wire::Gemini => "GEMINI_API_KEY",
+            Wire::Ollama => "OLLAMA_API_KEY",
         }
     }
 
     pub fn base_url(self, server: &Server) -> String {
         match self {
-            Wire::Anthropic => server.base_url(),
+            Wire::Anthropic | Wire::Ollama => server.base_url(),
+            Wire::Gemini => format!("{}/v1beta", server.base_url()),
             Wire::OpenAi | Wire::Chat => format!("{}/v1", server.base_url()),
         }
     }
@@ -65,7 +73,19 @@ impl Wire {
             Wire::Anthropic => says.anthropic(),
             Wire::OpenAi => says.responses(),
             Wire::Chat => says.openai(),
+            Wire::Gemini => says.gemini(),
+            Wire::Ollama => says.ollama(),
         }
+    }
+
+    /// The head of its stream; add steps.
+    pub fn opened(self) -> Response {
+        if self == Wire::Ollama { Response::lines() } else { Response::stream() }
+    }
+
+    /// What ends an event of its stream.
+    pub fn end(self) -> &'static str {
+        if self == Wire::Ollama { "\n" } else { "\n\n" }
     }
 
     /// A reply that is begun and never ended.
@@ -74,7 +94,7 @@ impl Wire {
         // After the first of the two pieces that a text is sent in.
         let second = whole.match_indices("event: response.output_text.delta").nth(1);
         let end = second.map_or(whole.len() * 3 / 4, |(at, _)| at);
-        Response::stream().send(&whole[..end]).stall()
+        self.opened().send(&whole[..end]).stall()
     }
 }
 
