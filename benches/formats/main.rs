@@ -15,13 +15,15 @@ use tillerman::model::{Model, ModelId, Request};
 
 use server::{Server, Stream};
 
-/// One model for each format, and the path that its provider's base URL has.
-const FORMATS: [(&str, &str); 5] = [
-    ("anthropic/claude-sonnet-5-5", ""),
-    ("openai/gpt-6.1-sol", "/v1"),
-    ("openai-chat/gpt-6.1-sol", "/v1"),
-    ("gemini/gemini-3.8-flash", "/v1beta"),
-    ("ollama/any", ""),
+type Render = fn(&Stream) -> String;
+
+/// One model for each format, the path that its provider's base URL has, and how a reply looks in it.
+const FORMATS: [(&str, &str, Render); 5] = [
+    ("anthropic/claude-sonnet-5-5", "", server::anthropic),
+    ("openai/gpt-6.1-sol", "/v1", server::responses),
+    ("openai-chat/gpt-6.1-sol", "/v1", server::chat),
+    ("gemini/gemini-3.8-flash", "/v1beta", server::gemini),
+    ("ollama/any", "", server::ollama),
 ];
 const TURNS: usize = 500;
 const PIECE: &str = "the quick brown fox jump";
@@ -32,13 +34,13 @@ fn main() {
         "| format | stream read | a million pieces of one letter | own time at turn 50 | at turn 500 | growth per turn | of a request, not in the next |"
     );
     println!("|---|---|---|---|---|---|---|");
-    for (id, path) in FORMATS {
-        runtime.block_on(measure(id, path));
+    for (id, path, render) in FORMATS {
+        runtime.block_on(measure(id, path, render));
     }
 }
 
-async fn measure(id: &str, path: &str) {
-    let server = Server::start();
+async fn measure(id: &str, path: &str, render: Render) {
+    let server = Server::start(render);
     let model = model(id, &format!("{}{path}", server.url));
     let mut rates = Vec::new();
     for _ in 0..5 {

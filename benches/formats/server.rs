@@ -1,4 +1,4 @@
-//! A model server on the loopback that answers in the format of the path it is asked on, with the same stream each time.
+//! A model server on the loopback that answers in one wire format, with the same stream each time.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -30,27 +30,18 @@ pub(crate) struct Server {
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
 struct Shared {
-    /// The bodies of an answer, by what their path ends with.
-    answers: Mutex<Vec<(&'static str, Arc<String>)>>,
+    render: fn(&Stream) -> String,
+    answer: Mutex<Arc<String>>,
     last: Mutex<Option<Asked>>,
 }
 
-type Render = fn(&Stream) -> String;
-const RENDERS: [(&str, Render); 5] = [
-    ("/messages", anthropic),
-    ("/responses", responses),
-    ("/chat/completions", chat),
-    ("alt=sse", gemini),
-    ("/api/chat", ollama),
-];
-
 impl Server {
-    pub(crate) fn start() -> Server {
+    /// Answers as this renders it.
+    pub(crate) fn start(render: fn(&Stream) -> String) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
         let url = format!("http://{}", listener.local_addr().expect("a bound socket has an address"));
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared { render, answer: Mutex::default(), last: Mutex::default() });
         let serving = Arc::clone(&shared);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -64,8 +55,8 @@ impl Server {
 
     /// Answers like this from now on.
     pub(crate) fn answer_with(&self, stream: &Stream) {
-        let answers = RENDERS.iter().map(|(path, render)| (*path, Arc::new(render(stream)))).collect();
-        *self.shared.answers.lock().expect("no server thread panics") = answers;
+        let answer = Arc::new((self.shared.render)(stream));
+        *self.shared.answer.lock().expect("no server thread panics") = answer;
     }
 
     /// The last request.
@@ -79,10 +70,9 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
     let mut reader = BufReader::with_capacity(1 << 20, stream.try_clone()?);
     while let Some((path, body)) = request(&mut reader)? {
         let at = Instant::now();
-        let answers = shared.answers.lock().expect("no server thread panics").clone();
-        let (end, answer) = answers.into_iter().find(|(end, _)| path.ends_with(end)).expect("a known path");
+        let answer = shared.answer.lock().expect("no server thread panics").clone();
         *shared.last.lock().expect("no server thread panics") = Some(Asked { at, body, answer: answer.len() });
-        let kind = if end == "/api/chat" { "application/x-ndjson" } else { "text/event-stream" };
+        let kind = if path.ends_with("/api/chat") { "application/x-ndjson" } else { "text/event-stream" };
         let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", answer.len());
         stream.write_all(head.as_bytes())?;
         stream.write_all(answer.as_bytes())?;
@@ -124,7 +114,7 @@ fn pieces(stream: &Stream, piece: impl Fn(&str) -> Value) -> impl Iterator<Item 
     std::iter::repeat_n(event, stream.pieces)
 }
 
-fn anthropic(stream: &Stream) -> String {
+pub(crate) fn anthropic(stream: &Stream) -> String {
     let head = [
         json!({"type": "message_start", "message": {"id": "m", "role": "assistant", "usage": {"input_tokens": 9}}}),
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
@@ -139,7 +129,7 @@ fn anthropic(stream: &Stream) -> String {
     data(head.into_iter().chain(pieces(stream, piece)).chain(tail))
 }
 
-fn responses(stream: &Stream) -> String {
+pub(crate) fn responses(stream: &Stream) -> String {
     let whole = stream.piece.repeat(stream.pieces);
     let item = |text: &str| {
         let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
@@ -158,7 +148,7 @@ fn responses(stream: &Stream) -> String {
     data(head.into_iter().chain(pieces(stream, piece)).chain(tail))
 }
 
-fn chat(stream: &Stream) -> String {
+pub(crate) fn chat(stream: &Stream) -> String {
     let piece = |text: &str| json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]});
     let tail = [
         json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
@@ -167,7 +157,7 @@ fn chat(stream: &Stream) -> String {
     data(pieces(stream, piece).chain(tail)) + "data: [DONE]\n\n"
 }
 
-fn gemini(stream: &Stream) -> String {
+pub(crate) fn gemini(stream: &Stream) -> String {
     let piece =
         |text: &str| json!({"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "index": 0}]});
     let usage = json!({"promptTokenCount": 9, "candidatesTokenCount": 9, "totalTokenCount": 18});
@@ -175,7 +165,7 @@ fn gemini(stream: &Stream) -> String {
     data(pieces(stream, piece).chain([json!({"candidates": [candidate], "usageMetadata": usage})]))
 }
 
-fn ollama(stream: &Stream) -> String {
+pub(crate) fn ollama(stream: &Stream) -> String {
     let piece = |text: &str| json!({"model": "m", "message": {"role": "assistant", "content": text}, "done": false});
     let done = json!({"model": "m", "message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop",
         "prompt_eval_count": 9, "eval_count": 9});
