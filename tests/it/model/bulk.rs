@@ -98,7 +98,7 @@ async fn time(id: &str, pieces: usize) -> Duration {
 }
 
 /// A28: eight times as many pieces take eight times as long, and not sixty-four times; the machine may be busy. How
-/// long a million of them take is measured in benches/numbers.
+/// long a million of them take is measured in benches/formats.
 #[tokio::test]
 async fn small_pieces_cost_the_same_however_many_there_are() {
     for id in ALL {
