@@ -137,7 +137,7 @@ impl Door {
             Wire::Responses => Arc::new(Spoken(Responses { line, unsummed: AtomicBool::default() })),
             Wire::Chat => Arc::new(Spoken(Chat { line })),
             Wire::Gemini => Arc::new(Spoken(Gemini { line })),
-            Wire::Ollama => Arc::new(Spoken(Ollama { line })),
+            Wire::Ollama => Arc::new(Spoken(Ollama { line, thoughtless: AtomicBool::default() })),
         };
         let model = Arc::new(Retry::new(model).with_governor(governor));
         Ok(match settings.protocol {

@@ -42,7 +42,7 @@ impl Format for Gemini {
             out.extend_from_slice(b"{\"generationConfig\":");
             let limit = Map::from_iter([("maxOutputTokens".to_owned(), line.max_tokens(request).into())]);
             json(&mut out, &line.options("generationConfig", limit));
-            line.add_body_without(&mut out, "generationConfig");
+            line.add_body_without(&mut out, &["generationConfig"]);
             if !request.system.is_empty() {
                 field(&mut out, "systemInstruction", &json!({"parts": [{"text": request.system}]}));
             }

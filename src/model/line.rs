@@ -181,9 +181,9 @@ impl Line {
         limits
     }
 
-    /// Appends the fields that the catalogue adds beside those options.
-    pub(super) fn add_body_without(&self, out: &mut Vec<u8>, options: &str) {
-        for (name, value) in self.body.iter().filter(|(name, _)| *name != options) {
+    /// Appends the fields that settings and catalogue add beside these.
+    pub(super) fn add_body_without(&self, out: &mut Vec<u8>, others: &[&str]) {
+        for (name, value) in self.body.iter().filter(|(name, _)| !others.contains(&name.as_str())) {
             field(out, name, value);
         }
     }

@@ -3,19 +3,23 @@
 
 mod reading;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::Request;
 use super::draft::{Draft, sendable};
 use super::encoded::{Transcript, field, json};
 use super::line::{Format, Line, Reading};
+use super::{Fault, ModelError, Request};
 use crate::message::{Block, Message, Role, ToolCall, ToolResult, ToolSpec};
 use reading::Lines;
 
 /// A model behind Ollama's own door.
 pub(super) struct Ollama {
     pub(super) line: Line,
+    /// The model cannot think, so it is not told how hard.
+    pub(super) thoughtless: AtomicBool,
 }
 
 impl Format for Ollama {
@@ -37,7 +41,8 @@ impl Format for Ollama {
             let limits = [("num_ctx", line.figures.window), ("num_predict", line.max_tokens(request))];
             let limits = Map::from_iter(limits.map(|(name, tokens)| (name.to_owned(), tokens.into())));
             field(&mut out, "options", &line.options("options", limits));
-            line.add_body_without(&mut out, "options");
+            let thoughtless = self.thoughtless.load(Ordering::Relaxed);
+            line.add_body_without(&mut out, if thoughtless { &["options", "think"] } else { &["options"] });
             // It has no word for "call none", and calls in a conversation need no list of tools.
             if !request.tools.is_empty() {
                 field(&mut out, "tools", &request.tools.iter().map(tool).collect::<Vec<Value>>());
@@ -57,6 +62,12 @@ impl Format for Ollama {
 
     fn reading<'a>(&'a self, draft: Draft<'a>) -> Box<dyn Reading + Send + 'a> {
         Box::new(Lines::new(&self.line, draft))
+    }
+
+    /// An effort is for all models; one that cannot think refuses to be told of it.
+    fn reword(&self, _: &Request<'_>, error: &ModelError) -> bool {
+        let refused = error.fault == Fault::BadRequest && error.message.contains("does not support thinking");
+        refused && !self.thoughtless.swap(true, Ordering::Relaxed)
     }
 }
 

@@ -84,7 +84,7 @@ impl Responses {
         if let Some(temperature) = self.line.temperature {
             field(out, "temperature", &temperature);
         }
-        self.line.add_body_without(out, "reasoning");
+        self.line.add_body_without(out, &["reasoning"]);
         let own = self.line.body.get("reasoning").and_then(Value::as_object).into_iter().flatten();
         let rest: Map<String, Value> =
             own.filter(|(name, _)| *name != "summary").map(|(name, value)| (name.clone(), value.clone())).collect();

@@ -247,3 +247,19 @@ async fn every_base_leads_to_its_own_door() {
         assert_eq!(server.requests()[0].path, format!("{path}/api/chat"), "{base}");
     }
 }
+
+#[tokio::test]
+async fn a_model_that_cannot_think_is_not_told_how_hard() {
+    let server = Server::answer(|request| match request.body["think"].is_null() {
+        true => says().text("ok").into(),
+        false => Response::status(400, r#"{"error": "\"qwen3\" does not support thinking"}"#),
+    });
+    let settings = Settings { effort: Some(Effort::High), ..Settings::default() };
+    let model = models(&server, Timeouts::default()).with_settings(settings).get(&id_of(OLLAMA)).unwrap();
+    for _ in 0..2 {
+        let reply = Ask::new([Message::user("hi")]).send(&model).await.0.unwrap();
+        assert_eq!(reply.message, Message::assistant("ok"));
+    }
+    let told: Vec<Value> = server.requests().iter().map(|request| request.body["think"].clone()).collect();
+    assert_eq!(told, [json!("high"), Value::Null, Value::Null]);
+}
