@@ -27,11 +27,7 @@ impl Format for Chat {
         let line = &self.line;
         let append = |out: &mut Transcript, message: &Message| self.append(out, message);
         line.encoded.build(request, append, |transcript| {
-            if !request.tools.is_empty() {
-                transcript.tools = tools(request.tools);
-            }
-            let mut out =
-                Vec::with_capacity(transcript.bytes.len() + transcript.tools.len() + request.system.len() + 512);
+            let mut out = transcript.begin(request, tools);
             out.extend_from_slice(b"{\"model\":");
             json(&mut out, &line.id.model);
             field(&mut out, &line.quirks.max_tokens, &line.max_tokens(request));

@@ -11,7 +11,7 @@ use super::eyes::{left_out, seen};
 pub use super::kept::KEPT;
 use super::kept::{Kept, Made};
 use super::{ModelId, Request};
-use crate::message::{CallId, Message, Role};
+use crate::message::{CallId, Message, Role, ToolSpec};
 
 /// The messages of a conversation in a wire format, without what closes them.
 #[derive(Debug, Default)]
@@ -79,6 +79,14 @@ impl Made for Transcript {
 }
 
 impl Transcript {
+    /// Begins a request: keeps its tools encoded, if it has some, and has room for all that will stand in it.
+    pub(super) fn begin(&mut self, request: &Request<'_>, tools: impl FnOnce(&[ToolSpec]) -> Vec<u8>) -> Vec<u8> {
+        if !request.tools.is_empty() {
+            self.tools = tools(request.tools);
+        }
+        Vec::with_capacity(self.bytes.len() + self.tools.len() + request.system.len() + 512)
+    }
+
     /// Appends a part to the last message if that has the same role, or opens one, as an object whose list of parts is
     /// its last field. Results stand before other parts, as every such format demands.
     pub fn push_part(&mut self, role: Role, opening: &[u8], part: &[u8], is_result: bool) {

@@ -34,11 +34,7 @@ impl Format for Gemini {
         let line = &self.line;
         let append = |out: &mut Transcript, message: &Message| self.append(out, message);
         line.encoded.build(request, append, |transcript| {
-            if !request.tools.is_empty() {
-                transcript.tools = tools(request.tools);
-            }
-            let mut out =
-                Vec::with_capacity(transcript.bytes.len() + transcript.tools.len() + request.system.len() + 512);
+            let mut out = transcript.begin(request, tools);
             out.extend_from_slice(b"{\"generationConfig\":");
             let limit = Map::from_iter([("maxOutputTokens".to_owned(), line.max_tokens(request).into())]);
             json(&mut out, &line.options("generationConfig", limit));
