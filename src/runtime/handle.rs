@@ -164,7 +164,8 @@ impl Runtime {
         self.ask(session, |reply| MainMsg::Note(NoteKind::FollowUp, text, reply)).await?
     }
 
-    /// Ends the current run; lines that wait are kept, workers go on. Answers whether there was a run.
+    /// Ends the current run; lines that wait are kept, workers go on. Answers whether there was a run to end:
+    /// one whose end is on its way is none.
     ///
     /// # Errors
     /// [`SessionGone::NotOpen`].

@@ -200,12 +200,14 @@ impl State {
         }
     }
 
+    /// Answers whether there was something to end: a run that listens no more ends by itself.
     fn abort(&mut self, myself: &ActorRef<MainMsg>) -> bool {
         let Some(current) = &self.current else { return false };
         let run = current.run;
+        let listens = !current.tiller.is_sealed();
         current.tiller.abort();
         myself.send_after(GRACE, move || MainMsg::Overdue(run));
-        true
+        listens
     }
 
     /// Starts a run if none is going on and there is something to hear. All waiting reports go into the same run,

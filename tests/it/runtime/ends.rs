@@ -111,6 +111,23 @@ async fn an_abort_of_the_main_agent_leaves_workers_and_waiting_lines_alone() {
 }
 
 #[tokio::test]
+async fn after_a_run_has_ended_there_is_nothing_to_abort() {
+    let mut boat = boat(played("quick", |_: Ask| async { says("done") })).await;
+    for _ in 0..10 {
+        // The run that tells of a task marks it as told when its end has been heard already.
+        boat.runtime.dispatch(&boat.session, brief("Be quick.")).await.unwrap();
+        boat.until(|envelope| match (&envelope.source, &envelope.news) {
+            (Source::Main { .. }, News::Agent(AgentEvent::RunEnded { .. })) => Some(()),
+            _ => None,
+        })
+        .await;
+        assert!(!boat.runtime.abort_main(&boat.session).await.unwrap(), "whoever heard the end is told so");
+        boat.idle().await;
+        assert!(!boat.runtime.status(&boat.session).await.unwrap().busy);
+    }
+}
+
+#[tokio::test]
 async fn a_panic_in_a_run_becomes_a_failed_report_and_the_program_lives() {
     let mut boat = boat(played("panics", |ask: Ask| async move {
         assert!(!ask.is_worker() && ask.last() != "panic", "out of cheese");
