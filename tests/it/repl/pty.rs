@@ -12,6 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Long enough for a loaded machine; whoever waits looks whenever something is drawn.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(10);
+/// Between two presses of a person who waits for an effect.
+const HABIT: Duration = Duration::from_millis(400);
 const COLUMNS: u16 = 80;
 const ROWS: u16 = 24;
 
@@ -117,6 +119,22 @@ impl Terminal {
     pub fn terminate(&self) {
         let id = self.child.process_id().and_then(|id| Pid::from_raw(id.cast_signed())).unwrap();
         kill_process(id, Signal::TERM).unwrap();
+    }
+
+    /// Types these keys over and over, as a person does, until the program ends, which must be well.
+    pub fn press_until_the_end(mut self, keys: &str) {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            self.type_keys(keys);
+            let pressed = Instant::now();
+            while pressed.elapsed() < HABIT {
+                if let Some(status) = self.child.try_wait().unwrap() {
+                    return assert_eq!(status.exit_code(), 0);
+                }
+                self.screen.wait();
+            }
+        }
+        panic!("still running\n{}", self.contents());
     }
 
     /// Waits for the program to end; answers its exit code.
