@@ -39,17 +39,29 @@ pub fn call(call: &ToolCall, width: usize) -> String {
     cut(if argument.is_empty() { name } else { format!("{name} {argument}") }.as_str(), width)
 }
 
-/// `├ shell cargo test ✓ 1.2s`; a failure also says the first line of what the model was told.
+/// `├ shell cargo test ✓ 1.2s`; a failure also says the first line of what the model was told, and a command that did not
+/// end well the last one, which says how it ended.
 pub fn outcome(look: Look, asked: &ToolCall, result: &ToolResult, took: Duration, width: usize) -> String {
     let took = span(took);
     let line = call(asked, width.saturating_sub(took.len() + 8).min(ARGUMENT));
-    if !result.is_error {
-        return format!("{} {line} {} {}", look.dim("├"), look.good("✓"), look.dim(took));
-    }
-    let said = result.output.lines().map(one_line).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut told = result.output.lines().map(one_line).filter(|line| !line.is_empty());
+    let said = match (result.is_error, ended_well(result)) {
+        (false, true) => return format!("{} {line} {} {}", look.dim("├"), look.good("✓"), look.dim(took)),
+        (false, false) => told.next_back(),
+        (true, _) => told.next(),
+    };
+    let said = said.unwrap_or_default();
     let room = width.saturating_sub(columns(&line) + took.len() + 8);
     let said = if room > 12 { format!(" · {}", cut(&said, room)) } else { String::new() };
     format!("{} {line} {} {}{}", look.dim("├"), look.bad("✗"), look.dim(took), look.dim(said))
+}
+
+/// As far as the details of a result know; those of most tools say nothing of it.
+fn ended_well(result: &ToolResult) -> bool {
+    let is = |key: &str| result.details[key].as_bool().unwrap_or_default();
+    let code = &result.details["exit_code"];
+    let signal = &result.details["signal"];
+    code.as_i64().unwrap_or_default() == 0 && signal.is_null() && !is("aborted") && !is("timed_out")
 }
 
 /// `├ shell cargo test … running 5s`: a call that takes its time.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tillerman::message::{CallId, RawArgs, Spent, ToolCall, ToolResult, Usage};
 use tillerman::task::{TaskId, TaskReport, TaskStatus};
 use tillerman::terminal::Look;
@@ -30,6 +30,26 @@ fn a_call_is_one_line_with_its_outcome() {
     let long = call(&format!(r#"{{"command":"{}"}}"#, "x".repeat(200)));
     let line = outcome(PLAIN, &long, &failed, took, 40);
     assert_eq!(line, format!("├ shell {}… ✗ 1.2s", "x".repeat(21)));
+}
+
+#[test]
+fn a_command_that_did_not_end_well_is_not_shown_as_done() {
+    let took = Duration::from_millis(1234);
+    let asked = call(r#"{"command":"make"}"#);
+    let shown = |details: Value, last: &str| {
+        let result = ToolResult { details, ..result(&format!("built\n{last}"), false) };
+        outcome(PLAIN, &asked, &result, took, 80)
+    };
+    let bad = "├ shell make ✗ 1.2s";
+    assert_eq!(shown(json!({"exit_code": 2}), "exit code 2"), format!("{bad} · exit code 2"));
+    assert_eq!(
+        shown(json!({"exit_code": null, "signal": 9}), "killed by signal 9"),
+        format!("{bad} · killed by signal 9")
+    );
+    assert_eq!(shown(json!({"timed_out": true}), "timed out after 5 s"), format!("{bad} · timed out after 5 s"));
+    assert_eq!(shown(json!({"aborted": true, "signal": null}), "aborted"), format!("{bad} · aborted"));
+    let fine = json!({"exit_code": 0, "signal": null, "timed_out": false, "aborted": false});
+    assert_eq!(shown(fine, "all"), "├ shell make ✓ 1.2s");
 }
 
 #[test]
