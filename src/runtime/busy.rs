@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::grace;
+
 /// Counts the tokens that are out.
 #[derive(Clone)]
 pub(super) struct Busy {
@@ -33,7 +35,11 @@ impl Busy {
 
     /// Waits likewise, but not longer than this; answers whether it became idle.
     pub(super) async fn idle_within(&self, limit: Duration) -> bool {
-        tokio::time::timeout(limit, self.idle()).await.is_ok()
+        tokio::select! {
+            biased;
+            () = self.idle() => true,
+            () = grace::pass(limit) => false,
+        }
     }
 }
 

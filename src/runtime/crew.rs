@@ -9,6 +9,7 @@ use std::time::Duration;
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, MessagingErr, RpcReplyPort, SupervisionEvent};
 
 use super::feed::{News, Source};
+use super::grace;
 use super::job::{self, Job};
 use super::main_agent::MainMsg;
 use super::meter::Meter;
@@ -256,7 +257,7 @@ impl State {
             Stage::Running { worker, .. } => {
                 // A worker that is just gone has ended by itself, which is what was asked for.
                 let _ = worker.cast(WorkerMsg::Abort);
-                myself.send_after(GRACE, move || CrewMsg::Overdue(id));
+                grace::tell_after(GRACE, myself, move || CrewMsg::Overdue(id));
                 Ok(())
             }
             Stage::Queued => {

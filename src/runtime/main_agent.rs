@@ -11,6 +11,7 @@ use super::conduct::{self, Conduct, Conducted, Conversation};
 use super::control::Ration;
 use super::crew::CrewMsg;
 use super::feed::{News, Source};
+use super::grace;
 use super::launch::launch;
 use super::meter::Meter;
 use super::roster::Patron;
@@ -206,7 +207,7 @@ impl State {
         let run = current.run;
         let listens = !current.tiller.is_sealed();
         current.tiller.abort();
-        myself.send_after(GRACE, move || MainMsg::Overdue(run));
+        grace::tell_after(GRACE, myself, move || MainMsg::Overdue(run));
         listens
     }
 

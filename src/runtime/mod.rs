@@ -10,6 +10,7 @@ mod conduct;
 mod control;
 mod crew;
 mod feed;
+mod grace;
 mod handle;
 mod job;
 mod launch;

@@ -9,6 +9,7 @@ mod markdown;
 mod message;
 mod model;
 mod parity;
+mod patience;
 mod pilot;
 mod policy;
 mod prompt;

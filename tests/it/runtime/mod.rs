@@ -7,6 +7,7 @@ mod ends;
 mod library;
 mod restart;
 mod rights;
+mod still;
 mod story;
 mod title;
 mod wake;
@@ -29,8 +30,7 @@ use tillerman::task::{TaskDir, TaskId, TaskReport, TaskStatus};
 use tillerman::workspace::Workspace;
 use tokio::sync::broadcast::Receiver;
 
-/// Longest wait for anything; a test that comes near it has failed.
-pub(super) const DEADLINE: Duration = Duration::from_secs(10);
+use crate::patience::PATIENCE;
 
 /// What the played model is asked.
 pub(super) struct Ask {
@@ -189,7 +189,7 @@ impl Boat {
                 }
             }
         };
-        tokio::time::timeout(DEADLINE, search).await.expect("it never came by in the feed")
+        tokio::time::timeout(PATIENCE, search).await.expect("it never came by in the feed")
     }
 
     /// Waits for the end of a run of the main agent.
@@ -222,7 +222,7 @@ impl Boat {
     }
 
     pub(super) async fn idle(&self) {
-        tokio::time::timeout(DEADLINE, self.runtime.idle()).await.expect("it never became idle");
+        tokio::time::timeout(PATIENCE, self.runtime.idle()).await.expect("it never became idle");
     }
 
     pub(super) fn task(&self, id: u32) -> TaskDir {
@@ -249,7 +249,7 @@ pub(super) fn endings(feed: &mut Receiver<Envelope>) -> Vec<Ending> {
 pub(super) async fn eventually(what: &str, holds: impl Fn() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
-        assert!(start.elapsed() < DEADLINE, "{what}");
+        assert!(start.elapsed() < PATIENCE, "{what}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

@@ -11,6 +11,7 @@ use tillerman::session::{End, Record, Session};
 use tillerman::task::{Brief, TaskDir, TaskId, TaskStatus};
 
 use super::{Ask, Boat, Ground, calls, played, says};
+use crate::patience::PATIENCE;
 
 /// Says what it was told since its last answer.
 fn echo() -> Arc<dyn Model> {
@@ -200,7 +201,7 @@ async fn a_worker_that_was_running_when_its_program_was_dropped_is_interrupted()
         // The lock goes with the last handle; the actors let go of theirs a moment later.
         match Runtime::start(ground.config(echo())).await {
             Ok(runtime) => break runtime,
-            Err(error) => assert!(start.elapsed() < super::DEADLINE, "{error}"),
+            Err(error) => assert!(start.elapsed() < PATIENCE, "{error}"),
         }
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     };
