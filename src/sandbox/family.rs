@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 
@@ -14,8 +14,9 @@ const ROUNDS: usize = 3;
 /// Process numbers looked at one by one; beyond, the whole list is cheaper.
 const SPAN: i32 = 256;
 
-/// How long a process may take to become another program.
-const BECOMING: Duration = Duration::from_millis(20);
+/// How often a process that is becoming another program is looked at, once in a millisecond. Counted, because on a busy
+/// machine time passes without it getting any.
+const BECOMING: usize = 200;
 /// The parent of the kernel's own threads, which have no environment.
 const KERNEL: i32 = 2;
 
@@ -113,17 +114,25 @@ impl Family {
     /// Whether the process carries the mark. One that is just becoming another program has no environment to be read for
     /// a moment, and would be missed by who looks once: it is looked at again until it has one.
     fn is_marked(&self, pid: i32) -> bool {
-        let patience = Instant::now() + BECOMING;
-        loop {
+        for _ in 0..BECOMING {
             let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
-            let may_be_ours =
-                || pid > self.leader.as_raw_nonzero().get() && process(pid).is_some_and(|it| it.parent != KERNEL);
-            if !environment.is_empty() || !may_be_ours() || Instant::now() > patience {
+            if !environment.is_empty() {
                 return environment.windows(self.id.len()).any(|part| part == self.id.as_bytes());
             }
-            thread::yield_now();
+            if pid <= self.leader.as_raw_nonzero().get() || !is_becoming(pid) {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
         }
+        false
     }
+}
+
+/// Neither arguments nor an environment: a process between two programs, which has no memory of its own yet. One that
+/// was started without an environment has arguments.
+fn is_becoming(pid: i32) -> bool {
+    let has_arguments = fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+    !has_arguments && process(pid).is_some_and(|it| it.parent != KERNEL)
 }
 
 /// Who is gone already needs no signal.
