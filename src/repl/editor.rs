@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use reedline::{
@@ -26,8 +26,9 @@ const HISTORY: usize = 2_000;
 const WAITING: usize = 64;
 /// How often the editor looks for something to print while nobody types.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long the editor may take to leave; it looks at its flag fifty times a second.
-const CLOSE: Duration = Duration::from_millis(500);
+/// How often it is looked whether the editor has left; it looks at its flag fifty times a second itself. Counted, because
+/// a clock goes on while the program stands still.
+const CLOSE: usize = 100;
 
 const STOP: &str = "stop";
 const INTERRUPT: &str = "interrupt";
@@ -106,11 +107,12 @@ impl Editor {
     /// terminal that is gone reads its end for ever and is left to itself.
     pub(super) async fn close(&mut self) -> bool {
         self.leave.store(true, Ordering::Relaxed);
-        let deadline = Instant::now() + CLOSE;
+        let mut looks = 0;
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
-            if Instant::now() >= deadline {
+            if looks == CLOSE {
                 return false;
             }
+            looks += 1;
             tokio::time::sleep(LOOK / 4).await;
         }
         if let Some(thread) = self.thread.take() {

@@ -16,8 +16,9 @@ pub const BACKLOG: usize = 8 * 1024 * 1024;
 /// Most files held open; one more closes all others.
 const OPEN_FILES: usize = 64;
 
-/// How long the end of the program waits for the last lines.
+/// How long the end of the program waits for the last lines; in steps, of which a program that stands still loses one.
 const PATIENCE: Duration = Duration::from_secs(2);
+const STEPS: u32 = 20;
 
 /// Writes the lines of all runs, each file in order, on one thread of its own.
 ///
@@ -61,7 +62,7 @@ impl Scribe {
     pub fn flush(&self) -> bool {
         let (written, all_written) = mpsc::channel();
         let sent = self.desk.orders.as_ref().is_some_and(|orders| orders.send(Order::Flush(written)).is_ok());
-        sent && all_written.recv_timeout(PATIENCE).is_ok()
+        sent && wait(&all_written).is_ok()
     }
 
     /// Takes a line that may be refused when too much waits; `false` then.
@@ -82,8 +83,14 @@ impl Drop for Desk {
     fn drop(&mut self) {
         self.orders = None;
         // Ends at once with `Disconnected` when the thread is done or never ran.
-        let _ = self.done.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(PATIENCE);
+        let _ = wait(self.done.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+fn wait(word: &mpsc::Receiver<()>) -> Result<(), mpsc::RecvTimeoutError> {
+    let steps = (0..STEPS).map(|_| word.recv_timeout(PATIENCE / STEPS));
+    let mut ends = steps.filter(|told| *told != Err(mpsc::RecvTimeoutError::Timeout));
+    ends.next().unwrap_or(Err(mpsc::RecvTimeoutError::Timeout))
 }
 
 /// The files as the thread knows them.
