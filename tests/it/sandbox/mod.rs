@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tillerman::sandbox::{self, Command, End, Environment, Finished, Limits, SandboxError};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+
+use crate::patience::{PATIENCE, StoppedClock, alone};
 
 /// A folder to run in and a word that is in the environment of everything that runs there.
 pub struct Ground {
@@ -62,21 +65,20 @@ impl Ground {
 
     /// Waits until so many processes run.
     pub async fn until_alive(&self, count: usize) {
-        let deadline = Instant::now() + Duration::from_secs(5);
+        let began = Instant::now();
         while self.alive().len() < count {
-            assert!(Instant::now() < deadline, "only {:?} came to life", self.alive());
+            assert!(began.elapsed() < PATIENCE, "only {:?} came to life", self.alive());
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
 
-    /// How long until nothing runs, at most 2 s.
-    pub async fn until_dead(&self) -> Duration {
+    /// Waits until nothing runs any more. Who has been killed is gone a moment later.
+    pub async fn until_dead(&self) {
         let began = Instant::now();
         while !self.alive().is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(2), "survivors: {:?}", self.alive());
+            assert!(began.elapsed() < PATIENCE, "survivors: {:?}", self.alive());
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        began.elapsed()
     }
 }
 
@@ -102,16 +104,20 @@ async fn p09_p10_input_is_empty_and_there_is_no_terminal() {
     let ground = Ground::new();
     let finished = ground.run("cat; (read x < /dev/tty) 2>/dev/null || echo no terminal").await;
     assert_eq!((finished.end, text(&finished).as_str()), (End::Exited(0), "no terminal\n"));
-    assert!(finished.took < Duration::from_secs(1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn p17_a_time_limit_keeps_what_was_written() {
-    let mut ground = Ground::new();
-    ground.limits.time = Duration::from_millis(80);
-    let finished = ground.run("echo begun; sleep 300; echo never").await;
+    let (ground, clock, begun) = (Ground::new(), StoppedClock::new(), Notify::new());
+    let command = ground.command("echo begun; sleep 300; echo never");
+    let mut show = |_: &str| begun.notify_one();
+    let run = sandbox::run(&command, &ground.limits, &ground.cancel, &mut show);
+    let (finished, ()) = tokio::join!(run, async {
+        begun.notified().await;
+        clock.pass(ground.limits.time).await;
+    });
+    let finished = finished.unwrap();
     assert_eq!((finished.end, text(&finished).as_str()), (End::TimedOut, "begun\n"));
-    assert!(finished.took < Duration::from_secs(2), "took {:?}", finished.took);
 }
 
 #[tokio::test]
@@ -129,7 +135,7 @@ async fn a_run_that_is_already_aborted_starts_nothing_that_stays() {
     let ground = Ground::new();
     ground.cancel.cancel();
     assert_eq!(ground.run("sleep 300").await.end, End::Aborted);
-    assert_eq!(ground.alive(), Vec::<String>::new());
+    ground.until_dead().await;
 }
 
 #[tokio::test]
@@ -148,18 +154,29 @@ async fn p19_what_cannot_start_says_why() {
     assert_eq!(error.to_string(), format!("cannot run in {}: the folder does not exist", gone.cwd.display()));
 }
 
-#[tokio::test]
-async fn p18_many_commands_leave_neither_zombies_nor_open_files() {
-    let ground = Ground::new();
-    ground.run("true").await;
-    let mine = || fs::read_dir("/proc/self/fd").unwrap().flatten().count();
-    let before = mine();
-    for _ in 0..50 {
-        ground.run("true").await;
-    }
-    // Other tests of this process open files too, but not fifty.
-    assert!(mine() < before + 40, "{} files open, {before} before", mine());
-    assert_eq!(ground.alive(), Vec::<String>::new());
+#[test]
+fn p18_many_commands_leave_neither_zombies_nor_open_files() {
+    alone("sandbox::p18_many_commands_leave_neither_zombies_nor_open_files", || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let ground = Ground::new();
+            ground.run("true").await;
+            let mine = || fs::read_dir("/proc/self/fd").unwrap().flatten().count();
+            let before = mine();
+            for _ in 0..50 {
+                ground.run("true").await;
+            }
+            assert_eq!((mine(), zombies()), (before, 0));
+            ground.until_dead().await;
+        });
+    });
+}
+
+/// Children of this process that have ended and that nobody has waited for.
+fn zombies() -> usize {
+    let parent = format!(" Z {} ", std::process::id());
+    let stats = fs::read_dir("/proc").unwrap().flatten().map(|entry| fs::read_to_string(entry.path().join("stat")));
+    stats.flatten().filter(|stat| stat.contains(&parent)).count()
 }
 
 #[tokio::test]

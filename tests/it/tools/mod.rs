@@ -15,6 +15,7 @@ use tillerman::message::{CallId, RawArgs};
 use tillerman::tool::{ToolContext, ToolError, ToolOutput, Toolbox};
 use tillerman::tools::{self, ToolSettings};
 use tillerman::workspace::policy::{PathPolicy, Profile};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// A workspace with the built-in tools.
@@ -23,6 +24,7 @@ pub struct Bench {
     pub tools: Toolbox,
     pub cx: ToolContext,
     pub shown: Arc<Mutex<String>>,
+    shows: Arc<Notify>,
 }
 
 impl Bench {
@@ -36,14 +38,18 @@ impl Bench {
         let policy = PathPolicy::new(Profile::Workspace, &dir.path().join("ws")).unwrap();
         let settings = change(ToolSettings::new(Arc::new(policy)));
         let shown = Arc::new(Mutex::new(String::new()));
-        let show = Arc::clone(&shown);
+        let shows = Arc::new(Notify::new());
+        let (show, tell) = (Arc::clone(&shown), Arc::clone(&shows));
         let cx = ToolContext {
             call: CallId("call_1".into()),
             cancel: CancellationToken::new(),
-            progress: Arc::new(move |piece| show.lock().unwrap().push_str(&piece)),
+            progress: Arc::new(move |piece| {
+                show.lock().unwrap().push_str(&piece);
+                tell.notify_one();
+            }),
             artifacts: dir.path().join("artifacts"),
         };
-        Bench { tools: Toolbox::new(tools::builtin(&settings)).unwrap(), dir, cx, shown }
+        Bench { tools: Toolbox::new(tools::builtin(&settings)).unwrap(), dir, cx, shown, shows }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -61,6 +67,11 @@ impl Bench {
 
     pub async fn call(&self, tool: &str, args: Value) -> Result<ToolOutput, ToolError> {
         self.tools.find(tool).unwrap().call(RawArgs(args.to_string()), &self.cx).await
+    }
+
+    /// Until a call has shown something.
+    pub async fn until_shown(&self) {
+        self.shows.notified().await;
     }
 
     /// The text of a call that works.

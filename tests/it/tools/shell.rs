@@ -1,11 +1,12 @@
 //! The tool `shell`.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::Bench;
+use crate::patience::StoppedClock;
 
 #[tokio::test]
 async fn s0_36_a_failed_command_is_a_result_that_ends_with_its_code() {
@@ -47,10 +48,15 @@ async fn p14_a_single_endless_line_is_cut_inside() {
     assert_eq!(rest, "x".repeat(50 * 1024));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn s0_35_a_time_limit_stops_a_command_and_is_told_as_a_result() {
-    let bench = Bench::new();
-    let output = bench.call("shell", json!({ "command": "echo begun; sleep 300", "timeout": "1" })).await.unwrap();
+    let (bench, clock) = (Bench::new(), StoppedClock::new());
+    let call = bench.call("shell", json!({ "command": "echo begun; sleep 300", "timeout": "1" }));
+    let (output, ()) = tokio::join!(call, async {
+        bench.until_shown().await;
+        clock.pass(Duration::from_secs(1)).await;
+    });
+    let output = output.unwrap();
     assert_eq!(output.text, "begun\ntimed out after 1 s; the command was stopped");
     assert_eq!(output.details["repairs"], json!(["timeout: a number inside a string was read as a number"]));
 }
@@ -58,14 +64,11 @@ async fn s0_35_a_time_limit_stops_a_command_and_is_told_as_a_result() {
 #[tokio::test]
 async fn an_abort_ends_the_command_at_once() {
     let bench = Bench::new();
-    let began = Instant::now();
-    let cancel = bench.cx.cancel.clone();
     let (output, ()) = tokio::join!(bench.call("shell", json!({ "command": "echo a; sleep 300" })), async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        cancel.cancel();
+        bench.until_shown().await;
+        bench.cx.cancel.cancel();
     });
     assert_eq!(output.unwrap().text, "a\naborted; the command was stopped");
-    assert!(began.elapsed() < Duration::from_secs(1));
 }
 
 #[tokio::test]
