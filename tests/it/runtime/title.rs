@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tillerman::config::{Named, Place};
 use tillerman::message::Message;
@@ -11,7 +11,8 @@ use tillerman::runtime::{News, Open, Source};
 use tillerman::session::Session;
 use tokio::sync::Semaphore;
 
-use super::{Ask, Boat, boat_with, played, says};
+use super::{Ask, Boat, boat_with, eventually, played, says};
+use crate::patience::PATIENCE;
 
 /// With a model that answers every line, and another that names conversations.
 async fn titled(model: Arc<dyn Model>) -> Boat {
@@ -55,16 +56,21 @@ async fn name(boat: &Boat) -> Option<String> {
 
 #[tokio::test]
 async fn after_the_first_answer_a_title_is_asked_for_once_and_kept() {
-    let shown = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let seen = shown.clone();
+    let (shown, gate) = (Arc::new(std::sync::Mutex::new(Vec::new())), Arc::new(Semaphore::new(0)));
+    let (seen, held) = (shown.clone(), gate.clone());
     let model = played("namer", move |ask: Ask| {
         seen.lock().unwrap().push((ask.last(), ask.tools.len()));
-        async { says("Fixing the parser") }
+        let held = held.clone();
+        async move {
+            held.acquire().await.unwrap().forget();
+            says("Fixing the parser")
+        }
     });
     let mut boat = titled(model).await;
     assert_eq!(name(&boat).await, None);
     assert_eq!(boat.answer("mend src/parse.rs").await, "You said mend src/parse.rs.");
     assert_eq!(name(&boat).await.as_deref(), Some("mend src/parse.rs"), "until there is a title");
+    gate.add_permits(2);
     assert_eq!(told(&mut boat).await, "Fixing the parser");
     let status = boat.runtime.status(&boat.session).await.unwrap();
     assert_eq!(
@@ -92,18 +98,28 @@ async fn without_a_model_for_it_nobody_is_asked_and_the_first_line_serves() {
 
 #[tokio::test]
 async fn a_title_that_comes_during_a_run_is_written_when_the_run_is_over() {
-    let gate = Arc::new(Semaphore::new(0));
-    let held = gate.clone();
+    let (gate, title) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (held, named) = (gate.clone(), title.clone());
     let answers = played("main", move |ask: Ask| {
-        let held = held.clone();
+        let (held, title) = (held.clone(), title.clone());
         async move {
             if ask.last() == "wait" {
+                title.add_permits(1);
                 held.acquire().await.unwrap().forget();
             }
             says("ok")
         }
     });
-    let (model, asked) = namer("Waiting");
+    let came = Arc::new(AtomicUsize::new(0));
+    let counted = came.clone();
+    let model = played("namer", move |_| {
+        let (named, came) = (named.clone(), counted.clone());
+        async move {
+            named.acquire().await.unwrap().forget();
+            came.fetch_add(1, Ordering::SeqCst);
+            says("Waiting")
+        }
+    });
     let mut boat = boat_with(answers, |config| {
         config.cast.title = Some(Named { key: "title_model", id: model.id().clone(), from: Place::Default });
         config.models = config.models.clone().with(model);
@@ -111,7 +127,7 @@ async fn a_title_that_comes_during_a_run_is_written_when_the_run_is_over() {
     .await;
     boat.answer("hello").await;
     let run = boat.say("wait").await;
-    super::eventually("the title is asked for", || asked.load(Ordering::SeqCst) == 1).await;
+    eventually("the title comes", || came.load(Ordering::SeqCst) == 1).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(journal(&boat).title(), None, "the run has the session");
     gate.add_permits(1);
@@ -159,19 +175,27 @@ async fn whatever_is_answered_becomes_one_tidy_line_or_nothing() {
     let (model, asked) = namer(" \n#\n");
     let mut boat = titled(model).await;
     boat.answer("hello").await;
-    super::eventually("it is asked", || asked.load(Ordering::SeqCst) == 1).await;
+    eventually("it is asked", || asked.load(Ordering::SeqCst) == 1).await;
     boat.answer("go on").await;
     assert_eq!((name(&boat).await.as_deref(), journal(&boat).title()), (Some("hello"), None));
 }
 
 #[tokio::test]
 async fn a_program_that_ends_does_not_wait_for_a_title() {
-    let model = played("namer", |_| std::future::pending::<Message>());
+    let asking = Arc::new(());
+    let held = asking.clone();
+    let model = played("namer", move |_| {
+        let held = held.clone();
+        async move {
+            let _held = held;
+            std::future::pending::<Message>().await
+        }
+    });
     let mut boat = titled(model).await;
     boat.answer("hello").await;
+    eventually("the title is asked for", || Arc::strong_count(&asking) == 3).await;
     boat.idle().await;
-    tokio::time::sleep(Duration::from_millis(600)).await;
-    let since = Instant::now();
-    boat.runtime.shutdown().await;
-    assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
+    assert_eq!(Arc::strong_count(&asking), 3, "nothing is left to do while it is asked");
+    tokio::time::timeout(PATIENCE, boat.runtime.shutdown()).await.unwrap();
+    eventually("the question ends with the program", || Arc::strong_count(&asking) == 2).await;
 }
