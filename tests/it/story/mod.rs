@@ -15,11 +15,10 @@ mod words;
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cli::{Done, Place, wait_until};
+use crate::cli::{Done, Place};
 use crate::repl::pty::Terminal;
 use crate::server::{Captured, Response, Says, Server};
 
@@ -172,13 +171,6 @@ pub fn processes(text: &str) -> Vec<String> {
         Some(String::from_utf8_lossy(&words).replace('\0', " "))
     });
     lines.filter(|line| line.contains(text)).collect()
-}
-
-/// Waits until something is true, and answers how long that took.
-pub fn time_until(what: &str, is_true: impl FnMut() -> bool) -> Duration {
-    let began = Instant::now();
-    wait_until(what, is_true);
-    began.elapsed()
 }
 
 /// Files below a folder that hold the text.
