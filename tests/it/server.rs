@@ -34,6 +34,8 @@ use tokio::sync::oneshot;
 
 pub use says::{Says, says};
 
+use crate::patience::PATIENCE;
+
 /// One raw thing the server does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
@@ -144,11 +146,11 @@ impl Server {
         self.shared.open.load(Ordering::SeqCst)
     }
 
-    /// Polls until something is true of the server; fails after five seconds.
+    /// Polls until something is true of the server, or fails.
     pub fn wait_until(&self, what: &str, mut is_true: impl FnMut(&Server) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(5);
+        let began = Instant::now();
         while !is_true(self) {
-            assert!(Instant::now() < deadline, "waited 5 s in vain until {what}");
+            assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
             std::thread::park_timeout(Duration::from_millis(1));
         }
     }

@@ -16,6 +16,8 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::patience::PATIENCE;
+
 /// A workspace and a home that nobody else uses.
 pub struct Place {
     pub workspace: TempDir,
@@ -84,9 +86,14 @@ pub fn types(lines: &[Value], agent: &str) -> Vec<String> {
 
 /// Polls until something is true, or fails.
 pub fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let began = Instant::now();
     while !is_true() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        assert!(began.elapsed() < PATIENCE, "waited in vain until {what}");
         std::thread::park_timeout(Duration::from_millis(5));
     }
+}
+
+/// Whether the process has not ended.
+pub fn is_alive(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
 }

@@ -1,7 +1,5 @@
 //! The pilot in the real program: its lines reach real tools, workers and files.
 
-use std::time::Duration;
-
 use tempfile::TempDir;
 use tillerman::config::{Flags, load};
 use tillerman::event::{AgentEvent, Ending};
@@ -11,6 +9,8 @@ use tillerman::task::{TaskId, TaskReport, TaskStatus};
 use tillerman::workspace::Workspace;
 use tokio::sync::broadcast::Receiver;
 use tokio::time::timeout;
+
+use crate::patience::PATIENCE;
 
 /// A program whose model is the pilot, because there is no key.
 struct Aboard {
@@ -48,7 +48,7 @@ impl Aboard {
                 }
             }
         };
-        timeout(Duration::from_secs(30), found).await.unwrap()
+        timeout(PATIENCE, found).await.unwrap()
     }
 
     /// The answer to a line.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 use crate::cli::Place;
+use crate::patience::PATIENCE;
 
 /// Answers the editor's question for the cursor until the prompt stands. Both ends are dropped on return.
 fn read_until_the_prompt(mut output: Box<dyn Read + Send>, mut input: Box<dyn Write + Send>) {
@@ -46,7 +47,7 @@ fn c29_a_terminal_that_is_closed_ends_the_program() {
             assert_eq!(status.exit_code(), 143);
             return;
         }
-        if closed.elapsed() > Duration::from_secs(10) {
+        if closed.elapsed() > PATIENCE {
             child.kill().unwrap();
             panic!("it lives on without its terminal");
         }

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Long enough for a loaded machine; whoever waits looks whenever something is drawn.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::patience::PATIENCE;
+
+/// Whoever waits also looks whenever something is drawn.
 const LOOK: Duration = Duration::from_millis(10);
 /// Between two presses of a person who waits for an effect.
 const HABIT: Duration = Duration::from_millis(400);
@@ -125,7 +126,8 @@ impl Terminal {
     pub fn press_until_the_end(mut self, keys: &str) {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
-            self.type_keys(keys);
+            // It may end in between.
+            let _ = self.input.lock().unwrap().write_all(keys.as_bytes());
             let pressed = Instant::now();
             while pressed.elapsed() < HABIT {
                 if let Some(status) = self.child.try_wait().unwrap() {

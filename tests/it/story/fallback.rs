@@ -19,10 +19,8 @@ fn run(place: &Place, first: &str, second: &str, args: &[&str]) -> Done {
     place.tillerman_with(&all, &env, "")
 }
 
-/// Nobody listens there any more.
-fn nowhere() -> String {
-    Server::answer(|_| Response::status(500, "{}")).base_url()
-}
+/// A port that is given to nobody, so that no other test listens there.
+const NOWHERE: &str = "http://127.0.0.1:1";
 
 /// Asks to be left alone for longer than anybody waits.
 fn busy() -> Server {
@@ -32,7 +30,7 @@ fn busy() -> Server {
 #[test]
 fn a_provider_that_is_gone_is_stood_in_for_and_the_person_is_told() {
     let (place, alive) = (Place::new(), Server::list([says().text("Still here.")]));
-    let done = run(&place, &nowhere(), &alive.base_url(), &["hi"]);
+    let done = run(&place, NOWHERE, &alive.base_url(), &["hi"]);
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Still here.\n"), "{}", done.stderr);
     let told = done.stderr.lines().find(|line| line.contains("asking openai/gpt-test"));
     let told = told.unwrap_or_else(|| panic!("{}", done.stderr));

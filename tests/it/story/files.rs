@@ -3,10 +3,11 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{Stage, Wire};
 use crate::cli::{Done, Place};
+use crate::patience::PATIENCE;
 use crate::server::says;
 
 /// A hash of hashes that would fill the memory when it is unfolded.
@@ -30,10 +31,11 @@ fn task(place: &Place, number: u32, text: &str) {
     fs::write(dir.join("task.md"), text).unwrap();
 }
 
+/// What unfolds a bomb never ends.
 fn quickly(place: &Place, args: &[&str]) -> Done {
     let began = Instant::now();
     let done = place.tillerman(args);
-    assert!(began.elapsed() < Duration::from_secs(5), "{args:?} took {:?}", began.elapsed());
+    assert!(began.elapsed() < PATIENCE, "{args:?} took {:?}", began.elapsed());
     done
 }
 
@@ -101,7 +103,7 @@ fn bad_skills_are_left_out_and_named_and_the_agent_works() {
     huge(&stage.place.path().join("skills/huge.md"), "---\nname: huge\ndescription: Much.\n---\n");
     let began = Instant::now();
     let done = stage.run(&["hi"]);
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Fine.\n"), "{}", done.stderr);
     let system = stage.server.requests()[0].body["system"].to_string();
     assert!(system.contains("Use it for good.") && !system.contains("zzz"), "{system}");

@@ -13,6 +13,8 @@ use tillerman::task::{TaskId, TaskReport, TaskStatus};
 use tillerman::terminal::Look;
 use tillerman::terminal::screen::{Screen, Texts};
 
+use crate::patience::PATIENCE;
+
 const TOOK: Duration = Duration::from_millis(1200);
 
 fn screen(texts: Texts) -> Screen {
@@ -179,7 +181,7 @@ fn a_wait_is_one_row_that_can_be_written_over_and_ends_with_the_next_event() {
     let wait = Duration::from_secs(90);
     let retrying = AgentEvent::Retrying { attempt: 3, wait, why: format!("a: {}\nlong", "very ".repeat(40)) };
     shown(&mut screen, &main_source(), vec![retrying]);
-    assert!(screen.wait().is_some_and(|left| left <= wait && left > wait - Duration::from_secs(5)));
+    assert!(screen.wait().is_some_and(|left| left <= wait && left > wait - PATIENCE));
     let row = screen.waiting(Duration::from_millis(61_500)).unwrap();
     assert!(row.starts_with("⟳ attempt 3 in 1m02s · a: very"), "{row}");
     assert!(row.chars().count() <= 60 && !row.contains('\n'), "{row}");
