@@ -1,5 +1,6 @@
 //! Models that stand in for one that is down. Who is down is known to all agents of a program: a hundred workers need
 //! not each find it out, and nobody goes to and fro, for every change of model costs what is cached of the prompt.
+//! When a failing model is given up while it still tries is in `fallback/patience`.
 
 mod patience;
 
@@ -37,9 +38,18 @@ struct Fallback {
     outages: Arc<Outages>,
 }
 
-/// Until when each model that was down is left alone.
+/// Until when who was down is left alone.
 #[derive(Default)]
-struct Outages(Mutex<HashMap<ModelId, Instant>>);
+struct Outages(Mutex<HashMap<Down, Instant>>);
+
+/// Who is down.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Down {
+    /// One model; others of its provider may do better.
+    Model(ModelId),
+    /// A provider, and so all its models.
+    Provider(String),
+}
 
 impl Fallbacks {
     /// These stand in, in this order.
@@ -70,15 +80,15 @@ impl Model for Fallback {
         on_delta: &'a mut (dyn FnMut(Delta) + Send),
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
-            let mut order = self.outages.order(self).peekable();
-            let mut model = order.next().unwrap_or(&self.first);
+            let mut left: Vec<_> = [&self.first].into_iter().chain(&self.others).collect();
+            let mut model = self.outages.next(&mut left).unwrap_or(&self.first);
             let mut failed = Vec::new();
             let mut attempt = 1;
             loop {
                 self.outages.asked(model.id());
-                let told = match order.peek() {
-                    Some(_) => patience::ask(&**model, request, on_delta).await,
-                    None => model.reply(request, on_delta).await,
+                let told = match left.is_empty() {
+                    false => patience::ask(&**model, request, on_delta).await,
+                    true => model.reply(request, on_delta).await,
                 };
                 let error = match told {
                     Err(error) if moves_on(error.fault, model.id() == self.id()) => error,
@@ -87,9 +97,9 @@ impl Model for Fallback {
                         return told;
                     }
                 };
-                self.outages.is_down(model.id(), error.retry_after);
+                self.outages.is_down(model.id(), &error);
                 let failure = Failure { id: model.id(), error };
-                let Some(next) = order.next() else { return Err(self.all_failed(failed, failure)) };
+                let Some(next) = self.outages.next(&mut left) else { return Err(self.all_failed(failed, failure)) };
                 let why = format!("{}; asking {}", failure.error, next.id());
                 attempt += 1;
                 on_delta(Delta::Retrying { attempt, wait: Duration::ZERO, why });
@@ -128,32 +138,55 @@ fn moves_on(fault: Fault, first: bool) -> bool {
     }
 }
 
+impl Down {
+    /// Who is down with such a fault: one server or account stands behind all models of a provider, while load, limits
+    /// and nonsense may be of one model alone.
+    fn of(id: &ModelId, fault: Fault) -> Down {
+        match fault {
+            Fault::Network | Fault::Billing | Fault::Auth => Down::Provider(id.provider.clone()),
+            Fault::Unavailable | Fault::RateLimited | Fault::Garbled => Down::Model(id.clone()),
+            Fault::NoSuchModel | Fault::BadRequest | Fault::NoTools | Fault::Overflow => Down::Model(id.clone()),
+        }
+    }
+
+    /// All that a model may be down by.
+    fn each(id: &ModelId) -> [Down; 2] {
+        [Down::Model(id.clone()), Down::Provider(id.provider.clone())]
+    }
+}
+
 impl Outages {
-    /// The order in which to ask: those that are not down, and then the others after all.
-    fn order<'a>(&self, fallback: &'a Fallback) -> impl Iterator<Item = &'a Arc<dyn Model>> + use<'a> {
+    /// Takes who is asked next: the first that is not down, or else the first after all.
+    fn next<'a>(&self, left: &mut Vec<&'a Arc<dyn Model>>) -> Option<&'a Arc<dyn Model>> {
         let (now, down) = (Instant::now(), self.lock());
-        let is_down = |model: &&Arc<dyn Model>| down.get(model.id()).is_some_and(|until| *until > now);
-        let (last, first): (Vec<_>, Vec<_>) = [&fallback.first].into_iter().chain(&fallback.others).partition(is_down);
-        first.into_iter().chain(last)
+        let is_down = |who: &Down| down.get(who).is_some_and(|until| *until > now);
+        let up = left.iter().position(|model| !Down::each(model.id()).iter().any(is_down));
+        (!left.is_empty()).then(|| left.remove(up.unwrap_or(0)))
     }
 
     /// If it was down, others wait for what comes of it.
     fn asked(&self, id: &ModelId) {
-        if let Some(until) = self.lock().get_mut(id) {
-            *until = (*until).max(Instant::now() + TRIAL);
+        let mut down = self.lock();
+        for who in Down::each(id) {
+            if let Some(until) = down.get_mut(&who) {
+                *until = (*until).max(Instant::now() + TRIAL);
+            }
         }
     }
 
     fn is_up(&self, id: &ModelId) {
-        self.lock().remove(id);
+        let mut down = self.lock();
+        for who in Down::each(id) {
+            down.remove(&who);
+        }
     }
 
-    fn is_down(&self, id: &ModelId, retry_after: Option<Duration>) {
-        let alone = retry_after.unwrap_or_default().clamp(LEFT_ALONE, LONGEST);
-        self.lock().insert(id.clone(), Instant::now() + alone);
+    fn is_down(&self, id: &ModelId, error: &ModelError) {
+        let alone = error.retry_after.unwrap_or_default().clamp(LEFT_ALONE, LONGEST);
+        self.lock().insert(Down::of(id, error.fault), Instant::now() + alone);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ModelId, Instant>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Down, Instant>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

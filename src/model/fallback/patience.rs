@@ -1,5 +1,5 @@
 //! How long a failing model is waited for while somebody else could answer: a minute from its first failure, unless it
-//! speaks. By itself it would be tried for as long as its retries last, and a silent one for ten minutes.
+//! speaks or answers what is not wanted. By itself it would be tried for as long as its retries last, and a silent one for ten minutes.
 
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ impl State {
     /// Takes in a piece; answers whether that changed anything.
     fn hear(&mut self, delta: &Delta) -> bool {
         match delta {
+            // Asked at once in other words: it did answer.
+            Delta::Retrying { wait, .. } if wait.is_zero() => std::mem::take(self).given_up.is_some(),
             Delta::Retrying { wait, why, .. } => {
                 let now = Instant::now();
                 let given_up = self.given_up.unwrap_or(now + PATIENCE);

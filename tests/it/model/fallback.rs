@@ -167,6 +167,29 @@ async fn all_agents_know_of_an_outage_and_one_finds_out_whether_it_is_over() {
     assert!(all().await.iter().all(|(answer, _)| *answer == Ok("a/1".to_owned())), "it is back for all");
 }
 
+/// What cannot be reached or has no credit left is so for all its models; what is overloaded may be so for one.
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_is_down_is_down_with_all_its_models() {
+    let cases = [(Fault::Network, true), (Fault::Billing, true), (Fault::Unavailable, false), (Fault::Garbled, false)];
+    for (fault, whole) in cases {
+        let (large, small, other) = (Switch::down("a/1", fault), Switch::up("a/2"), Switch::up("b/3"));
+        let fallbacks = Fallbacks::new(vec![small.clone(), other.clone()]);
+        let (main, worker) = (fallbacks.behind(large.clone()), fallbacks.behind(small.clone()));
+        let next = if whole { "b/3" } else { "a/2" };
+        assert_eq!(ask(&main).await.0, Ok(next.to_owned()), "{fault:?}");
+        assert_eq!(ask(&worker).await, (Ok(next.to_owned()), vec![]), "{fault:?}");
+        assert_eq!((large.asked(), small.asked() == 0), (1, whole), "{fault:?}");
+        // Whoever speaks to it first tells all that it is back.
+        tokio::time::sleep(Duration::from_secs(301)).await;
+        large.set(None);
+        assert_eq!(ask(&worker).await.0, Ok("a/2".to_owned()), "{fault:?}");
+        assert_eq!(ask(&main).await.0, Ok("a/1".to_owned()), "{fault:?}");
+    }
+    let all = ["a/1", "a/2", "b/3"].map(|id| Switch::down(id, Fault::Network));
+    let named = "a: network; b/3: network; a/2: network".to_owned();
+    assert_eq!(ask(&chain(&all.each_ref())).await.0, Err((Fault::Network, named)), "when nobody is up each is asked");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_trial_that_is_aborted_is_made_by_another() {
     let (first, second) = (Switch::down("a/1", Fault::Network), Switch::up("b/2"));
@@ -273,6 +296,7 @@ async fn one_that_fails_and_stays_silent_is_waited_for_a_minute_and_one_that_spe
     assert_eq!(instead_of(1, &[90]).await, ("b/2".to_owned(), 120 + 60 + 1), "it would have spoken too late");
     assert_eq!(instead_of(1, &[30, 600]).await, ("a/1".to_owned(), 120 + 1 + 30 + 600));
     assert_eq!(instead_of(90, &[1]).await, ("b/2".to_owned(), 120 + 1), "what is too late is not waited for at all");
+    assert_eq!(instead_of(0, &[600]).await, ("a/1".to_owned(), 120 + 600), "asked in other words it did not fail");
 }
 
 /// The proof of one provider's reasoning is for itself alone; the words and calls go to whoever stands in.
