@@ -1,7 +1,7 @@
 //! A provider with what the environment adds to it, address and key, and how one of its models is made from that.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -134,7 +134,7 @@ impl Door {
         let governor = governors.of(&line.endpoint.url, line.endpoint.key_variable.as_deref());
         let model: Arc<dyn Model> = match self.provider.wire {
             Wire::Anthropic => Arc::new(Spoken(Anthropic { line })),
-            Wire::Responses => Arc::new(Spoken(Responses { line, unsummed: AtomicBool::default() })),
+            Wire::Responses => Arc::new(Spoken(Responses { line, unsummed: OnceLock::new() })),
             Wire::Chat => Arc::new(Spoken(Chat { line })),
             Wire::Gemini => Arc::new(Spoken(Gemini { line })),
             Wire::Ollama => Arc::new(Spoken(Ollama { line, thoughtless: AtomicBool::default() })),

@@ -150,10 +150,15 @@ impl Line {
 
     /// Appends the fields that settings and catalogue add to a request, to an object that has a field already.
     pub(super) fn add_body(&self, out: &mut Vec<u8>) {
+        self.add_fields(out, &self.body);
+    }
+
+    /// The same with other fields than the line's own.
+    pub(super) fn add_fields(&self, out: &mut Vec<u8>, fields: &Map<String, Value>) {
         if let Some(temperature) = self.temperature {
             field(out, "temperature", &temperature);
         }
-        for (name, value) in &self.body {
+        for (name, value) in fields {
             field(out, name, value);
         }
     }

@@ -67,7 +67,10 @@ impl Format for Ollama {
     /// An effort is for all models; one that cannot think refuses to be told of it.
     fn reword(&self, _: &Request<'_>, error: &ModelError) -> bool {
         let refused = error.fault == Fault::BadRequest && error.message.contains("does not support thinking");
-        refused && !self.thoughtless.swap(true, Ordering::Relaxed)
+        if refused {
+            self.thoughtless.store(true, Ordering::Relaxed);
+        }
+        refused
     }
 }
 

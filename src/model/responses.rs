@@ -3,7 +3,7 @@
 
 mod reading;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
@@ -21,8 +21,8 @@ const MIN_TOKENS: u64 = 16;
 /// A model behind a Responses door.
 pub(super) struct Responses {
     pub(super) line: Line,
-    /// The account may not have summaries of reasoning, so they are not asked for.
-    pub(super) unsummed: AtomicBool,
+    /// What is sent instead of the line's own fields to an account that may not have summaries of reasoning.
+    pub(super) unsummed: OnceLock<Map<String, Value>>,
 }
 
 impl Format for Responses {
@@ -43,7 +43,7 @@ impl Format for Responses {
             if line.quirks.cache == Cache::Key && !request.cache_key.is_empty() {
                 field(&mut out, "prompt_cache_key", request.cache_key);
             }
-            self.add_body(&mut out);
+            line.add_fields(&mut out, self.unsummed.get().unwrap_or(&line.body));
             if !request.system.is_empty() {
                 field(&mut out, "instructions", request.system);
             }
@@ -68,27 +68,15 @@ impl Format for Responses {
     fn reword(&self, _: &Request<'_>, error: &ModelError) -> bool {
         let says = |word| error.message.to_lowercase().contains(word);
         let refused = error.fault == Fault::BadRequest && says("reasoning") && says("summar");
-        refused && !self.unsummed.swap(true, Ordering::Relaxed)
+        if refused {
+            // Another call may have been refused meanwhile; this one was written before that.
+            self.unsummed.get_or_init(|| without_summaries(&self.line.body));
+        }
+        refused
     }
 }
 
 impl Responses {
-    fn add_body(&self, out: &mut Vec<u8>) {
-        if !self.unsummed.load(Ordering::Relaxed) {
-            return self.line.add_body(out);
-        }
-        if let Some(temperature) = self.line.temperature {
-            field(out, "temperature", &temperature);
-        }
-        self.line.add_body_without(out, &["reasoning"]);
-        let own = self.line.body.get("reasoning").and_then(Value::as_object).into_iter().flatten();
-        let rest: Map<String, Value> =
-            own.filter(|(name, _)| *name != "summary").map(|(name, value)| (name.clone(), value.clone())).collect();
-        if !rest.is_empty() {
-            field(out, "reasoning", &rest);
-        }
-    }
-
     /// Every item begins with a comma. Results go right behind the calls that they answer.
     fn append(&self, out: &mut Transcript, message: &Message) {
         match message.role {
@@ -133,6 +121,17 @@ impl Responses {
             }
         }
     }
+}
+
+fn without_summaries(body: &Map<String, Value>) -> Map<String, Value> {
+    let mut body = body.clone();
+    if let Some(Value::Object(reasoning)) = body.get_mut("reasoning") {
+        reasoning.shift_remove("summary");
+        if reasoning.is_empty() {
+            body.shift_remove("reasoning");
+        }
+    }
+    body
 }
 
 fn append_sealed(out: &mut Vec<u8>, opaque: &Opaque) {

@@ -106,6 +106,11 @@ async fn a_summary_that_is_refused_is_not_asked_for_again() {
         server.requests().iter().map(|request| request.body["reasoning"].clone()).collect();
     let [with, without] = [json!({"summary": "auto", "effort": "low"}), json!({"effort": "low"})];
     assert_eq!(asked, [with, without.clone(), without]);
+    // Agents may share a model, and be refused side by side before one of them has heard of it.
+    let (model, ask) = (models.get(&id_of(RESPONSES)).unwrap(), Ask::new([Message::user("hi")]));
+    for (reply, _) in futures_util::future::join_all((0..3).map(|_| ask.send(&model))).await {
+        assert_eq!(reply.unwrap().message, Message::assistant("ok"));
+    }
 }
 
 /// An old llama.cpp streams, but not where tools are on offer, and calls that its own fault.

@@ -262,4 +262,10 @@ async fn a_model_that_cannot_think_is_not_told_how_hard() {
     }
     let told: Vec<Value> = server.requests().iter().map(|request| request.body["think"].clone()).collect();
     assert_eq!(told, [json!("high"), Value::Null, Value::Null]);
+    // Agents may share a model, and be refused side by side before one of them has heard of it.
+    let model = models(&server, Timeouts::default()).with_settings(settings).get(&id_of(OLLAMA)).unwrap();
+    let ask = Ask::new([Message::user("hi")]);
+    for (reply, _) in futures_util::future::join_all((0..3).map(|_| ask.send(&model))).await {
+        assert_eq!(reply.unwrap().message, Message::assistant("ok"));
+    }
 }
