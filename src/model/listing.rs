@@ -93,6 +93,8 @@ impl Asked {
     async fn ollama(&self) -> Result<Vec<Listed>, NoList> {
         let root = self.root();
         let tags = root.get("api/tags").await?;
+        // Without a model it is an empty list, or none at all.
+        tags.get("models").ok_or_else(no_list)?;
         // An older server does not say what is loaded; then what was used last is.
         let running = root.get("api/ps").await.unwrap_or_default();
         let names = |list: &Value| strings(list["models"].as_array(), "name");
@@ -118,8 +120,8 @@ impl Asked {
 
     async fn lmstudio(&self) -> Result<Vec<Listed>, NoList> {
         match self.root().get("api/v0/models").await {
-            Ok(list) => Ok(lmstudio(&list)),
-            Err(NoList::Refused(_)) => self.models().await,
+            Ok(list) if list["data"].is_array() => Ok(lmstudio(&list)),
+            Ok(_) | Err(NoList::Refused(_)) => self.models().await,
             Err(silent) => Err(silent),
         }
     }
@@ -188,10 +190,14 @@ impl Asked {
     }
 }
 
+fn no_list() -> NoList {
+    NoList::Refused("answered no list of models".to_owned())
+}
+
 /// `{"data": [{"id": …}]}`, with whatever figures the provider adds; each has its own names for them.
 fn data(list: &Value) -> Result<Vec<Listed>, NoList> {
     let models = list["data"].as_array().or_else(|| list.as_array());
-    let models = models.ok_or_else(|| NoList::Refused("answered no list of models".to_owned()))?;
+    let models = models.ok_or_else(no_list)?;
     let each = models.iter().filter(|model| model["lifecycle"] != "retired").map(|model| {
         let number = |names: &[&str]| names.iter().find_map(|name| model[*name].as_u64()).filter(|tokens| *tokens > 0);
         // Anthropic's `max_tokens` is a limit of the output; others mean other things by that name.
