@@ -111,25 +111,26 @@ const SAID: [(&str, u16, &str, &str); 27] = [
     ),
 ];
 
-/// What sounds like it and is none.
-const OTHER: [(u16, &str, &str, Fault); 6] = [
-    (429, "rate_limit_exceeded", "Too many tokens, please wait before trying again.", Fault::RateLimited),
-    (400, "ThrottlingException", "Too many tokens per day", Fault::RateLimited),
+/// What sounds like it and is a limit in time, which passes.
+const PASSING: [(&str, u16, &str, &str); 3] = [
+    ("Bedrock", 429, "rate_limit_exceeded", "Too many tokens, please wait before trying again."),
+    ("Bedrock", 400, "ThrottlingException", "Too many tokens per day"),
+    ("OpenAI", 429, "tokens", "Rate limit reached for gpt-6 on tokens per min (TPM): Limit 30000, Used 29000"),
+];
+
+/// What sounds like it and is a mistake in the request.
+const MISTAKES: [(&str, u16, &str, &str); 2] = [
     (
-        429,
-        "tokens",
-        "Rate limit reached for gpt-6 on tokens per min (TPM): Limit 30000, Used 29000",
-        Fault::RateLimited,
-    ),
-    (
+        "Anthropic",
         400,
         "invalid_request_error",
         "max_tokens: 200000 > 128000, which is the maximum allowed number of output tokens",
-        Fault::BadRequest,
     ),
-    (400, "invalid_request_error", "messages: at least one message is required", Fault::BadRequest),
-    (503, "overloaded", "Too many requests, too many tokens", Fault::Unavailable),
+    ("Anthropic", 400, "invalid_request_error", "messages: at least one message is required"),
 ];
+
+/// What sounds like it and is a server with too much to do.
+const BUSY: [(&str, u16, &str, &str); 1] = [("any", 503, "overloaded", "Too many requests, too many tokens")];
 
 /// The fault, in one format, and the number of requests. Nobody has the patience for a second attempt.
 async fn fault(id: &str, response: Response) -> (ModelError, usize) {
@@ -139,30 +140,29 @@ async fn fault(id: &str, response: Response) -> (ModelError, usize) {
     (error, server.requests().len())
 }
 
-fn refusal(status: u16, code: &str, text: &str) -> Response {
-    Response::status(status, &json!({"error": {"type": code, "code": code, "message": text}}).to_string())
-}
-
-/// A07, A42: by its words, in whatever format the provider speaks.
-#[tokio::test]
-async fn an_overflow_is_known_by_its_words() {
-    let plays = SAID.into_iter().flat_map(|said| ALL.map(|id| (id, said)));
+/// These words mean this fault, in whatever format the provider speaks.
+async fn check(said: &[(&str, u16, &str, &str)], expected: Fault) {
+    let plays = said.iter().flat_map(|said| ALL.map(|id| (id, said)));
     let plays = plays.map(|(id, (provider, status, code, text))| async move {
-        let (error, requests) = fault(id, refusal(status, code, text)).await;
-        assert_eq!((error.fault, requests), (Fault::Overflow, 1), "{provider} in {id}: {text}");
+        let body = json!({"error": {"type": code, "code": code, "message": text}}).to_string();
+        let (error, requests) = fault(id, Response::status(*status, &body)).await;
+        assert_eq!((error.fault, requests), (expected, 1), "{provider} in {id}: {text}");
     });
     futures_util::future::join_all(plays).await;
 }
 
+/// A07, A42.
+#[tokio::test]
+async fn an_overflow_is_known_by_its_words() {
+    check(&SAID, Fault::Overflow).await;
+}
+
 /// A42: waiting helps against a limit in time, and making room does not.
 #[tokio::test]
-async fn a_limit_in_time_is_no_overflow() {
-    for (status, code, text, expected) in OTHER {
-        let plays = ALL.map(|id| fault(id, refusal(status, code, text)));
-        for (error, _) in futures_util::future::join_all(plays).await {
-            assert_eq!(error.fault, expected, "{text}");
-        }
-    }
+async fn what_sounds_like_an_overflow_is_none() {
+    check(&PASSING, Fault::RateLimited).await;
+    check(&MISTAKES, Fault::BadRequest).await;
+    check(&BUSY, Fault::Unavailable).await;
 }
 
 /// A42: z.ai answers what it has cut as if nothing were missing, others have no room left to say anything.
