@@ -113,6 +113,12 @@ pub fn shell() -> ToolSpec {
     ToolSpec { name: "shell".to_owned(), description: "runs a command".into(), schema: schema.into(), read_only: false }
 }
 
+/// How long this thread has worked, which is the same on a busy machine and on one that stood still.
+pub fn worked() -> Duration {
+    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(spent.split(' ').next().unwrap().parse().unwrap())
+}
+
 /// The text of the deltas since the last retry.
 pub fn told(deltas: &[Delta]) -> String {
     let last = deltas.iter().rposition(|delta| matches!(delta, Delta::Retrying { .. })).map_or(0, |at| at + 1);
