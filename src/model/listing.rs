@@ -119,11 +119,16 @@ impl Asked {
     }
 
     async fn lmstudio(&self) -> Result<Vec<Listed>, NoList> {
-        match self.root().get("api/v0/models").await {
-            Ok(list) if list["data"].is_array() => Ok(lmstudio(&list)),
-            Ok(_) | Err(NoList::Refused(_)) => self.models().await,
-            Err(silent) => Err(silent),
+        let root = self.root();
+        // Its own list in both versions says what is loaded; the common one is of those that answer.
+        for (path, models) in [("api/v0/models", "data"), ("api/v1/models", "models")] {
+            match root.get(path).await {
+                Ok(list) if list[models].is_array() => return Ok(lmstudio(&list[models])),
+                Ok(_) | Err(NoList::Refused(_)) => {}
+                Err(silent) => return Err(silent),
+            }
         }
+        Ok(self.models().await?.into_iter().map(|model| Listed { loaded: true, ..model }).collect())
     }
 
     async fn llamacpp(&self) -> Result<Vec<Listed>, NoList> {
@@ -257,15 +262,20 @@ fn gemini(list: &Value) -> Vec<Listed> {
     each.collect()
 }
 
+/// Version 0 tells of a model whether it is loaded, version 1 what was loaded of it.
 fn lmstudio(list: &Value) -> Vec<Listed> {
-    let talks = |model: &&Value| model["type"] != "embeddings";
-    let each = list["data"].as_array().into_iter().flatten().filter(talks).map(|model| {
-        let loaded = model["state"] == "loaded";
-        let most = model["max_context_length"].as_u64();
+    let talks = |model: &&Value| model["type"] != "embeddings" && model["type"] != "embedding";
+    let each = list.as_array().into_iter().flatten().filter(talks).map(|model| {
+        let instance = &model["loaded_instances"][0];
+        let loaded = model["state"] == "loaded" || instance.is_object();
+        let kept = [&model["loaded_context_length"], &instance["config"]["context_length"]];
+        let kept = kept.into_iter().find_map(Value::as_u64).filter(|_| loaded);
+        let names = [&instance["id"], &model["id"], &model["key"]];
+        let sees = model["capabilities"]["vision"].as_bool();
         Listed {
-            id: text(&model["id"]),
-            window: model["loaded_context_length"].as_u64().filter(|_| loaded).or(most),
-            images: Some(model["type"] == "vlm"),
+            id: names.into_iter().map(text).find(|name| !name.is_empty()).unwrap_or_default(),
+            window: kept.or(model["max_context_length"].as_u64()),
+            images: sees.or(Some(model["type"] == "vlm")),
             loaded,
             ..Listed::default()
         }

@@ -68,6 +68,19 @@ const LMSTUDIO: Paths = &[("/api/v0/models", |_| {
     ]})
 })];
 
+/// Its newer list.
+const LMSTUDIO_1: Paths = &[("/api/v1/models", |_| {
+    json!({"models": [
+        {"key": "text-embedding-x", "type": "embedding", "loaded_instances": [{"id": "text-embedding-x"}]},
+        {"key": "idle", "type": "llm", "loaded_instances": [], "max_context_length": 4096},
+        {"key": "awake", "type": "llm", "loaded_instances": [{"id": "awake:2", "config": {"context_length": 16384}}],
+            "max_context_length": 131072, "capabilities": {"vision": true, "trained_for_tool_use": true}},
+    ]})
+})];
+
+/// One that is too old for a list of its own.
+const LMSTUDIO_OLD: Paths = &[("/v1/models", |_| json!({"object": "list", "data": [{"id": "awake"}]}))];
+
 const LLAMACPP: Paths = &[
     ("/v1/models", |_| json!({"object": "list", "data": [{"id": "gemma.gguf"}]})),
     ("/props", |_| json!({"default_generation_settings": {"n_ctx": 24576}, "modalities": {"vision": false}})),
@@ -78,9 +91,11 @@ const VLLM: Paths =
 
 #[tokio::test]
 async fn a_server_on_this_machine_answers_when_nothing_else_was_chosen() {
-    let cases: [(&str, Paths, &str, u64); 4] = [
+    let cases: [(&str, Paths, &str, u64); 6] = [
         ("OLLAMA", OLLAMA, "ollama/llava:7b", 8192),
         ("LMSTUDIO", LMSTUDIO, "lmstudio/awake", 16_384),
+        ("LMSTUDIO", LMSTUDIO_1, "lmstudio/awake:2", 16_384),
+        ("LMSTUDIO", LMSTUDIO_OLD, "lmstudio/awake", 128_000),
         ("LLAMACPP", LLAMACPP, "llamacpp/gemma.gguf", 24_576),
         ("VLLM", VLLM, "vllm/org/big", 65_536),
     ];
