@@ -2,6 +2,7 @@
 //! all faults at once in a sentence that the model can act on. What a tool does with them is not known here.
 
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
@@ -21,7 +22,8 @@ const QUOTED: usize = 60;
 /// What a tool is called with: its [`ToolSpec`] and the check of it.
 pub struct Signature {
     spec: ToolSpec,
-    check: Option<Validator>,
+    /// Compiled by the first call: for most agents most tools are only advertised, and that must cost nothing.
+    check: OnceLock<Option<Validator>>,
     synonyms: Synonyms,
 }
 
@@ -46,14 +48,13 @@ impl Signature {
     ///
     /// A schema that cannot be compiled is advertised as it is; then only the typed reading checks the arguments.
     pub fn with_schema(name: &str, description: &str, read_only: bool, schema: Value) -> Signature {
-        let check = jsonschema::validator_for(&schema).ok();
         let spec = ToolSpec {
             name: name.to_owned(),
             description: description.trim().into(),
             schema: schema.into(),
             read_only,
         };
-        Signature { spec, check, synonyms: &[] }
+        Signature { spec, check: OnceLock::new(), synonyms: &[] }
     }
 
     /// Further names of fields, written `(other, field)`: understood, never advertised.
@@ -111,7 +112,8 @@ impl Signature {
     }
 
     fn validate(&self, value: &Value) -> Result<(), ToolError> {
-        let Some(check) = &self.check else { return Ok(()) };
+        let check = self.check.get_or_init(|| jsonschema::validator_for(&self.spec.schema).ok());
+        let Some(check) = check else { return Ok(()) };
         if check.is_valid(value) {
             return Ok(());
         }
