@@ -27,9 +27,7 @@ use super::{Model, ModelId};
 
 /// For the pilot, which reads any conversation whole: shortening one would only take away what it knows.
 const NO_WINDOW: u64 = 100_000_000;
-/// The providers that are built in.
-const BUILT_IN: &str = include_str!("../../defaults/models.yaml");
-/// Where a person adds to them, below the home.
+/// Where a person adds to the built-in providers, below the home.
 const OWN: &str = "models.yaml";
 
 /// All models within reach. Cheap to clone; clones share connections and what was encoded.
@@ -352,12 +350,7 @@ impl Models {
 }
 
 fn built_in() -> Result<Vec<Provider>, NoModel> {
-    let mut providers = Vec::new();
-    let broken = |wrong: entry::Wrong| {
-        NoModel::Broken(format!("built-in defaults/models.yaml, line {}: {}", wrong.line, wrong.what))
-    };
-    entry::add(&mut providers, BUILT_IN).map_err(broken)?;
-    Ok(providers)
+    entry::built_in().map_err(|what| NoModel::Broken(format!("the built-in list of models: {what}")))
 }
 
 impl fmt::Debug for Models {

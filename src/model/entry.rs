@@ -1,5 +1,5 @@
-//! The catalogue as it is written: entries of defaults/models.yaml and of a person's own file, and how one entry is
-//! laid over what is known already. What the entries mean is in `provider`.
+//! The catalogue as it is written: entries of the built-in list and of a person's own file, and how one entry is laid
+//! over what is known already. What the entries mean is in `provider`.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,9 @@ use url::Url;
 
 use super::provider::{Efforts, KnownModel, Lists, Provider, Quirks, Wire};
 
+/// The built-in list: defaults/models.yaml as JSON, for every start reads it, and YAML takes more than ten times as long.
+/// Whoever changes that file has this one made from it; a test holds the two together and says how.
+const BUILT_IN: &str = include_str!("catalog.json");
 /// Names that are no provider's.
 const TAKEN: [&str; 2] = ["pilot", "scripted"];
 /// Most letters that a wrong name may be off for another to be offered.
@@ -70,13 +73,29 @@ impl<'de> Deserialize<'de> for Written {
     }
 }
 
-/// Lays the entries of a file over the providers that are known.
+/// The providers that are built in, in order of preference.
+pub(super) fn built_in() -> Result<Vec<Provider>, String> {
+    let file: File = serde_json::from_str(BUILT_IN).map_err(|error| error.to_string())?;
+    let mut providers = Vec::with_capacity(file.providers.len());
+    lay(&mut providers, file).map_err(|(id, what)| format!("provider {id}: {what}"))?;
+    Ok(providers)
+}
+
+/// Lays the entries of a person's file over the providers that are known.
 pub(super) fn add(providers: &mut Vec<Provider>, text: &str) -> Result<(), Wrong> {
     let file: Option<File> = serde_yaml::from_str(text).map_err(|error| unreadable(text, &error))?;
-    let mut seen = Vec::new();
-    for entry in file.unwrap_or_default().providers {
+    let wrong = |(id, what): Fault| Wrong { line: line_of(text, &id), what: format!("provider {id}: {what}") };
+    lay(providers, file.unwrap_or_default()).map_err(wrong)
+}
+
+/// The id of an entry and what is wrong with it.
+type Fault = (String, String);
+
+fn lay(providers: &mut Vec<Provider>, file: File) -> Result<(), Fault> {
+    let mut seen = Vec::with_capacity(file.providers.len());
+    for entry in file.providers {
         let id = entry.id.clone();
-        let wrong = |what: String| Wrong { line: line_of(text, &id), what: format!("provider {id}: {what}") };
+        let wrong = |what: String| (id.clone(), what);
         if seen.contains(&id) {
             return Err(wrong("is written twice".to_owned()));
         }
