@@ -118,8 +118,12 @@ pub(super) async fn start(config: Config, which: Open) -> Result<(Ready, Receive
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
     let mut warnings = config.warnings.clone();
-    let place = config.workspace.clone();
-    let looking = tokio::task::spawn_blocking(move || left_out(&place));
+    let (place, models, chosen) = (config.workspace.clone(), config.models.clone(), config.choice.id.clone());
+    // Beside the opening of the conversation, which waits for the disk.
+    let beside = tokio::task::spawn_blocking(move || {
+        models.warm(&chosen);
+        left_out(&place)
+    });
     let named = |origin: &Origin| matches!(origin.key, "model" | "provider") && origin.from != Place::Default;
     let unchosen = !config.origins.iter().any(named);
     warnings.extend(config.cast.absent(&config.models));
@@ -127,9 +131,10 @@ pub(super) async fn start(config: Config, which: Open) -> Result<(Ready, Receive
     let runtime = Runtime::start(config).await?;
     let feed = runtime.feed();
     let resumed = which != Open::New;
+    let (opened, left_out) = tokio::join!(runtime.open(which), beside);
     // A panic in there has been reported by its own hook; what was left out is in the doctor's list as well.
-    warnings.extend(looking.await.unwrap_or_default());
-    match runtime.open(which).await {
+    warnings.extend(left_out.unwrap_or_default());
+    match opened {
         Ok(session) => Ok((Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }, feed)),
         Err(error) => {
             runtime.shutdown().await;

@@ -299,6 +299,16 @@ impl Models {
         Ok(model)
     }
 
+    /// Makes ready what the first call of a model would else wait for: for a provider outside, the system's
+    /// certificates are read. Blocks meanwhile, asks nobody anything, and leaves every fault to the call.
+    pub fn warm(&self, id: &ModelId) {
+        let replaced = self.only.is_some() || self.own.contains_key(id);
+        if !replaced && let Ok(Door { base_url: Ok(url), .. }) = self.door(&id.provider) {
+            // The call makes the client again and says why it cannot.
+            let _ = self.http.client(url);
+        }
+    }
+
     /// Context window of a model in tokens; a careful guess for one that is not listed.
     pub fn window(&self, id: &ModelId) -> u64 {
         if id.provider == "pilot" {

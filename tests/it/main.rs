@@ -22,6 +22,7 @@ mod scripted;
 mod server;
 mod session;
 mod skill;
+mod start;
 mod story;
 mod task;
 mod terminal;
