@@ -1,7 +1,9 @@
 //! Measures what DESIGN promises in figures and prints it as a Markdown table: `cargo bench --bench numbers`.
+//! With `-- compare OLD NEW` it measures only the start, of other builds, in turn.
 //! See docs/numbers.md for how each figure comes about.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot be made should stop, loudly")]
 
+mod compare;
 mod crew;
 mod process;
 mod server;
@@ -17,6 +19,12 @@ fn main() {
         return crew::child(workers.parse().expect("a number of workers"));
     }
     println!("{}\n", process::machine());
+    if let [_, word, binaries @ ..] = words.as_slice()
+        && word == compare::WORD
+    {
+        let binaries: Vec<&String> = binaries.iter().filter(|word| !word.starts_with("--")).collect();
+        return compare::measure(&binaries);
+    }
     table::head();
     process::measure();
     crew::measure();

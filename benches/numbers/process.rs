@@ -9,15 +9,22 @@ use tempfile::TempDir;
 use crate::server::{Answer, Asked, Exchange, Server, call, text};
 use crate::table::{mb, median, ms, row};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_tillerman");
+/// The binary of this source.
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_tillerman");
 
 /// One `tillerman run`, from outside.
-struct Run {
+pub(crate) struct Run {
     started: Instant,
     exited: Instant,
     log: Vec<Exchange>,
-    peak: u64,
+    pub(crate) peak: u64,
     first_body: String,
+}
+
+/// The folders that a run finds and leaves.
+pub(crate) struct Place {
+    home: TempDir,
+    folder: TempDir,
 }
 
 pub(crate) fn measure() {
@@ -33,26 +40,38 @@ pub(crate) fn measure() {
 }
 
 fn version() {
-    let took = (0..30).map(|_| {
-        let started = Instant::now();
-        let status = Command::new(BINARY).arg("--version").stdout(Stdio::null()).status();
-        assert!(status.is_ok_and(|status| status.success()), "--version fails");
-        started.elapsed()
-    });
-    row("`--version`", "< 3 ms", ms(median(took)));
+    row("`--version`", "< 3 ms", ms(median((0..30).map(|_| version_of(BINARY)))));
+}
+
+/// From spawning `--version` to its exit.
+pub(crate) fn version_of(binary: &str) -> Duration {
+    let started = Instant::now();
+    let status = Command::new(binary).arg("--version").stdout(Stdio::null()).status();
+    assert!(status.is_ok_and(|status| status.success()), "--version fails");
+    started.elapsed()
 }
 
 /// One run of `tillerman run` in a fresh workspace and home, which must end with exit code 0.
 fn run(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static, options: &[&str], watch: bool) -> Run {
-    let (home, folder) = (fresh(), fresh());
+    run_of(BINARY, &Place::fresh(), answer, (options, watch))
+}
+
+/// The same with another binary and in a place that may have been used before.
+pub(crate) fn run_of(
+    binary: &str,
+    place: &Place,
+    answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static,
+    (options, watch): (&[&str], bool),
+) -> Run {
+    let (home, folder) = (place.home.path(), place.folder.path());
     let server = Server::start(answer);
-    let mut command = Command::new(BINARY);
+    let mut command = Command::new(binary);
     command.args(["run", "--trust", "-m", "anthropic/bench", "--base-url", &server.url, "-w"]);
-    command.arg(folder.path()).args(options).arg("go").env_clear();
-    command.envs(std::env::var("PATH").map(|path| ("PATH", path))).env("HOME", home.path());
-    command.env("TILLERMAN_HOME", home.path().join("state")).env("ANTHROPIC_API_KEY", "bench");
+    command.arg(folder).args(options).arg("go").env_clear();
+    command.envs(std::env::var("PATH").map(|path| ("PATH", path))).env("HOME", home);
+    command.env("TILLERMAN_HOME", home.join("state")).env("ANTHROPIC_API_KEY", "bench");
     command.env("TILLERMAN_MAX_TURNS", "1000");
-    command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let started = Instant::now();
     let mut child = command.spawn().expect("the binary starts");
     if watch {
@@ -67,11 +86,24 @@ fn run(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static, options: &[&st
     Run { started, exited, log: server.log(), peak: server.peak(), first_body }
 }
 
-fn fresh() -> TempDir {
-    TempDir::new().expect("the temporary folder is writable")
+impl Place {
+    pub(crate) fn fresh() -> Place {
+        let folder = || TempDir::new().expect("the temporary folder is writable");
+        Place { home: folder(), folder: folder() }
+    }
 }
 
 impl Run {
+    /// From its spawning to its first request.
+    pub(crate) fn start(&self) -> Duration {
+        self.log[0].asked - self.started
+    }
+
+    /// From the last byte of its first answer to its end.
+    pub(crate) fn exit(&self) -> Duration {
+        self.exited.saturating_duration_since(self.log[0].answered)
+    }
+
     /// From the last byte of each answer to the next request.
     fn gaps(&self) -> Vec<Duration> {
         self.log.windows(2).map(|pair| pair[1].asked.saturating_duration_since(pair[0].answered)).collect()
@@ -79,7 +111,7 @@ impl Run {
 }
 
 /// Asks for one command per turn, so many times, then ends.
-fn commands(turns: usize, command: &'static str) -> impl Fn(&Asked) -> Answer + Send + Sync {
+pub(crate) fn commands(turns: usize, command: &'static str) -> impl Fn(&Asked) -> Answer + Send + Sync {
     move |asked| {
         let done = results(asked);
         match done < turns {
@@ -95,9 +127,8 @@ fn results(asked: &Asked) -> usize {
 
 fn start_and_exit() {
     let runs: Vec<Run> = (0..20).map(|_| run(commands(0, ""), &[], false)).collect();
-    row("start → first model request", "< 8 ms", ms(median(runs.iter().map(|run| run.log[0].asked - run.started))));
-    let exits = runs.iter().map(|run| run.exited.saturating_duration_since(run.log[0].answered));
-    row("last byte → exit", "< 3 ms", ms(median(exits)));
+    row("start → first model request", "< 8 ms", ms(median(runs.iter().map(Run::start))));
+    row("last byte → exit", "< 3 ms", ms(median(runs.iter().map(Run::exit))));
     let body: Value = serde_json::from_str(&runs[0].first_body).expect("a request is JSON");
     let fixed = body["system"].to_string().len() + body["tools"].to_string().len();
     let tools = body["tools"].as_array().map_or(0, Vec::len);
