@@ -95,19 +95,23 @@ impl<F: Format> Model for Spoken<F> {
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
             let breaks = &self.0.line().breaks;
-            let streamed = breaks.0.load(Ordering::Relaxed) < BREAKS;
-            match self.call(request, on_delta, streamed).await {
-                Err(error) if streamed && refuses_streams(&error) => {
-                    tracing::info!(%error, "whole replies from here on");
-                    breaks.0.store(NEVER, Ordering::Relaxed);
-                    self.call(request, on_delta, false).await
+            let mut streamed = breaks.0.load(Ordering::Relaxed) < BREAKS;
+            let mut reworded = false;
+            // A call may be refused for one reason and then for the other; for each it is asked once more.
+            loop {
+                match self.call(request, on_delta, streamed).await {
+                    Err(error) if streamed && refuses_streams(&error) => {
+                        tracing::info!(%error, "whole replies from here on");
+                        breaks.0.store(NEVER, Ordering::Relaxed);
+                        streamed = false;
+                    }
+                    Err(error) if !reworded && self.0.reword(&request, &error) => {
+                        tracing::info!(%error, "asked again in other words");
+                        on_delta(Delta::Retrying { attempt: 2, wait: Duration::ZERO, why: error.to_string() });
+                        reworded = true;
+                    }
+                    other => return other,
                 }
-                Err(error) if self.0.reword(&request, &error) => {
-                    tracing::info!(%error, "asked again in other words");
-                    on_delta(Delta::Retrying { attempt: 2, wait: Duration::ZERO, why: error.to_string() });
-                    self.call(request, on_delta, streamed).await
-                }
-                other => other,
             }
         })
     }

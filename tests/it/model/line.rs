@@ -87,6 +87,26 @@ async fn a_pause_is_told_as_one() {
 
 /// An account that may not see summaries of reasoning is answered without them.
 #[tokio::test]
+async fn a_call_that_is_refused_for_two_reasons_heeds_both() {
+    let refusal = |what: &str| {
+        let message = format!("Your organization must be verified to {what}.");
+        Response::status(400, &json!({"error": {"type": "invalid_request_error", "message": message}}).to_string())
+    };
+    let whole = json!({"object": "response", "status": "completed", "output": [{"type": "message", "id": "m",
+        "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]}]});
+    let server = Server::answer(move |request| match &request.body {
+        body if !body["reasoning"]["summary"].is_null() => refusal("generate reasoning summaries"),
+        body if body["stream"] == true => refusal("stream this model"),
+        _ => Response::status(200, &whole.to_string()),
+    });
+    let model = model(&server, RESPONSES);
+    for requests in [3, 4] {
+        let reply = Ask::new([Message::user("hi")]).send(&model).await.0.unwrap();
+        assert_eq!((reply.message, server.requests().len()), (Message::assistant("ok"), requests));
+    }
+}
+
+#[tokio::test]
 async fn a_summary_that_is_refused_is_not_asked_for_again() {
     let server = Server::answer(|request| match request.body["reasoning"]["summary"].is_null() {
         true => says().text("ok").into(),
