@@ -35,8 +35,9 @@ fn a_name_that_nobody_knows_is_told() {
     assert!(done.stderr.contains("cannot connect to nowhere.invalid: "), "{}", done.stderr);
 }
 
-/// A16: a name that is known a moment later is found by the next call of the same program. The table of names is a file of our own, put
-/// in the place of the system's in a name space of the program; where that is not allowed the test says so and ends.
+/// A16: a name that is known a moment later is found by the next call of the same program. The table of names is a file
+/// of our own, put in the place of the system's in a name space of the program; where that is not allowed the test says
+/// so and ends.
 #[test]
 fn that_a_name_was_unknown_is_not_kept() {
     let (place, server) = (Place::new(), Server::list([says().text("found")]));
