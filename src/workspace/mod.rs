@@ -30,7 +30,15 @@ pub struct Workspace {
 /// Held for the life of the process that works in a workspace; dropping it lets the next one in.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+/// Closing the file is not enough: a child that is just being started has it open until it becomes its program.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // What cannot be let go now goes when the last of them closes it.
+        let _ = self.file.unlock();
+    }
 }
 
 /// A workspace that cannot be used.
@@ -212,7 +220,7 @@ impl Workspace {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
         file.set_len(0).map_err(no_state)?;
         file.write_all(format!("process {} since {now}\n", std::process::id()).as_bytes()).map_err(no_state)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 }
 

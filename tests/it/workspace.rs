@@ -131,6 +131,22 @@ fn one_process_works_in_a_workspace_and_the_next_is_told_which() {
 }
 
 #[test]
+fn a_lock_that_is_dropped_is_over_also_while_a_child_has_its_file() {
+    let (_dir, base) = temp();
+    let workspace = Workspace::open(&base, &base.join("home")).unwrap();
+    let held = workspace.lock().unwrap();
+    // As a child has all files that are open, until it becomes another program.
+    let path = workspace.state().join("lock");
+    let mut open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let ours = open.find(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == path)).unwrap();
+    let us = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
+    let number = ours.file_name().to_str().unwrap().parse().unwrap();
+    let _child = rustix::process::pidfd_getfd(us, number, rustix::process::PidfdGetfdFlags::empty()).unwrap();
+    drop(held);
+    workspace.lock().unwrap();
+}
+
+#[test]
 fn a_lock_file_left_behind_bars_nobody() {
     let (_dir, base) = temp();
     let workspace = Workspace::open(&base, &base.join("home")).unwrap();
