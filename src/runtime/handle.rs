@@ -14,7 +14,7 @@ use super::control::Door;
 use super::crew::{Crew, CrewMsg, Founding};
 use super::feed::{Envelope, News, Source};
 use super::main_agent::{MainAgent, MainMsg, Opening};
-use super::recover::recover;
+use super::recover::{Whose, recover};
 use super::roster::Patron;
 use super::site::Site;
 use super::{
@@ -69,7 +69,7 @@ impl Runtime {
     /// As [`Runtime::start`].
     pub async fn start_with(config: Config, tools: Vec<Arc<dyn Tool>>) -> Result<Runtime, StartError> {
         let lock = config.workspace.lock()?;
-        let found = recover(&config.workspace)?;
+        let found = recover(&config.workspace, Whose::Earlier)?;
         let site = Arc::new(Site::new(config, tools));
         for (session, report) in found.unheard {
             site.keep(&session, report);
@@ -269,10 +269,12 @@ impl Runtime {
             let _ = main.cast(MainMsg::Close);
         }
         let _ = self.inner.crew.cast(CrewMsg::Close);
-        if !self.inner.site.busy.idle_within(FAREWELL).await {
-            tracing::warn!("some runs did not end in time; they are dropped");
-        }
+        let in_time = self.inner.site.busy.idle_within(FAREWELL).await;
         let _ = self.inner.crew.kill_and_wait(Some(Duration::from_millis(300))).await;
+        if !in_time {
+            tracing::warn!("some runs did not end in time; they are dropped");
+            self.inner.settle().await;
+        }
         self.inner.site.records.flush();
         drop(self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
@@ -307,6 +309,15 @@ impl Inner {
         if let Some(recorder) = &self.site.config.recorder {
             let (to, Said { text, images }) = (to.to_owned(), said.into());
             recorder.line(Line { to, after: 0, act, text, images });
+        }
+    }
+
+    /// Closes the tasks of runs that were dropped, as the next start would.
+    async fn settle(&self) {
+        let workspace = self.site.config.workspace.clone();
+        let settled = self.site.on_disk(move || recover(&workspace, Whose::Own).map(drop)).await;
+        if let Some(why) = settled.map_or_else(Some, |settled| settled.err().map(|error| error.to_string())) {
+            tracing::warn!(%why, "the tasks of dropped runs are left to the next start");
         }
     }
 

@@ -283,6 +283,24 @@ async fn a_shutdown_interrupts_what_runs_and_frees_the_workspace() {
     assert_eq!(again.tasks().await.len(), 10);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shutdown_writes_down_also_what_does_not_end_in_time() {
+    let release = Arc::new(AtomicBool::new(false));
+    let held = release.clone();
+    let mut boat = faulty_boat(move || {
+        while !held.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+    })
+    .await;
+    boat.runtime.dispatch(&boat.session, brief("Call it.")).await.unwrap();
+    boat.until(|envelope| matches!(envelope.news, News::Agent(AgentEvent::ToolStarted { .. })).then_some(())).await;
+    boat.runtime.shutdown().await;
+    let result = boat.task(1).result();
+    release.store(true, Ordering::SeqCst);
+    assert_eq!(result.unwrap().unwrap().status, TaskStatus::Interrupted);
+}
+
 #[tokio::test]
 async fn what_a_dropped_runtime_started_ends_with_it() {
     let alive = Arc::new(());
