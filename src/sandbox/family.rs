@@ -64,9 +64,19 @@ impl Family {
     /// moment before it would otherwise run the next one.
     pub(super) fn ask(&mut self) {
         let _ = kill_process_group(self.leader, Signal::STOP);
-        let members = self.members();
-        for signal in [Signal::STOP, Signal::TERM, Signal::CONT] {
-            send(&members, signal);
+        let mut stopped = Vec::new();
+        for _ in 0..ROUNDS {
+            let found = self.members();
+            send(&found, Signal::STOP);
+            // Who was just starting another has a child that only the next look finds.
+            let all = found.iter().all(|pid| stopped.contains(pid));
+            stopped = found;
+            if all {
+                break;
+            }
+        }
+        for signal in [Signal::TERM, Signal::CONT] {
+            send(&stopped, signal);
         }
     }
 

@@ -54,10 +54,10 @@ impl Ground {
             let environment = fs::read(at.join("environ")).unwrap_or_default();
             let stat = fs::read_to_string(at.join("stat")).unwrap_or_default();
             let dead = stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().starts_with(['Z', 'X']));
-            if !dead && environment.windows(self.word.len()).any(|part| part == self.word.as_bytes()) {
-                alive.push(
-                    String::from_utf8_lossy(&fs::read(at.join("cmdline")).unwrap_or_default()).replace('\0', " "),
-                );
+            let line = fs::read(at.join("cmdline")).unwrap_or_default();
+            let ours = |text: &[u8]| text.windows(self.word.len()).any(|part| part == self.word.as_bytes());
+            if !dead && (ours(&environment) || ours(&line)) {
+                alive.push(String::from_utf8_lossy(&line).replace('\0', " "));
             }
         }
         alive

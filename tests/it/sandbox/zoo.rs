@@ -18,7 +18,7 @@ const ZOO: &[(&str, &str, usize)] = &[
     ("stopped", "sleep 300 & kill -STOP $!; setsid sh -c 'kill -STOP $$' & sleep 300", 3),
     ("stops itself", "kill -STOP $$; sleep 300", 1),
     ("daemon that keeps the pipe", "setsid sh -c 'sleep 300' & sleep 300", 2),
-    ("cleared environment", "env -i setsid sh -c 'sleep 300; :' $ZOO & sleep 300", 2),
+    ("cleared environment", ": > $ZOO; env -i setsid sh -c 'tail -f \"$0\"; :' $ZOO & sleep 300", 4),
     (
         "forks on and on",
         "f() { for i in 1 2 3 4 5 6 7 8; do sleep 0.02; (sleep 300 &); done; }; f & f & wait; sleep 300",
