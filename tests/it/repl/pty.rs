@@ -28,6 +28,8 @@ pub struct Terminal {
 /// What is drawn, and a bell for whoever waits for more.
 struct Screen {
     parser: Mutex<vt100::Parser>,
+    /// What was drawn since the last key was typed.
+    answer: Mutex<Vec<u8>>,
     drawn: Condvar,
 }
 
@@ -51,7 +53,7 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = Mutex::new(vt100::Parser::new(ROWS, COLUMNS, 1000));
-        let screen = Arc::new(Screen { parser, drawn: Condvar::new() });
+        let screen = Arc::new(Screen { parser, answer: Mutex::default(), drawn: Condvar::new() });
         let output = pair.master.try_clone_reader().unwrap();
         let input: Input = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let (shown, answers) = (screen.clone(), input.clone());
@@ -64,6 +66,7 @@ impl Terminal {
     }
 
     pub fn type_keys(&self, keys: &str) {
+        self.screen.answer.lock().unwrap().clear();
         let mut input = self.input.lock().unwrap();
         input.write_all(keys.as_bytes()).unwrap();
         input.flush().unwrap();
@@ -77,8 +80,11 @@ impl Terminal {
         self.type_keys("\r");
     }
 
+    /// Waits until the text stands on the screen, or was drawn since the last key: where an answer to the question for
+    /// the cursor took over two seconds, the editor draws its prompt over the lines before it.
     pub fn wait_for(&self, text: &str) {
-        self.wait_until(text, |screen| screen.contains(text));
+        let was_drawn = || String::from_utf8_lossy(&self.screen.answer.lock().unwrap()).contains(text);
+        self.wait_until(text, |screen| screen.contains(text) || was_drawn());
     }
 
     /// Waits for an empty prompt of this kind.
@@ -172,6 +178,7 @@ impl Screen {
 
     fn draw(&self, bytes: &[u8]) {
         self.parser().process(bytes);
+        self.answer.lock().unwrap().extend_from_slice(bytes);
         self.drawn.notify_all();
     }
 

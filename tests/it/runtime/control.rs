@@ -168,12 +168,13 @@ async fn workers_dispatch_only_as_deep_as_is_allowed() {
 
 #[tokio::test]
 async fn the_main_agent_sees_steers_and_aborts_tasks_by_tool() {
-    let gate = Arc::new(Semaphore::new(0));
-    let held = gate.clone();
+    let (gate, asked) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (held, thinks) = (gate.clone(), asked.clone());
     let mut boat = boat(played("tools", move |ask: Ask| {
-        let held = held.clone();
+        let (held, thinks) = (held.clone(), thinks.clone());
         async move {
             if ask.is_worker() {
+                thinks.add_permits(1);
                 held.acquire().await.unwrap().forget();
                 return says("done");
             }
@@ -190,6 +191,7 @@ async fn the_main_agent_sees_steers_and_aborts_tasks_by_tool() {
     let dispatched = boat.answer(r#"dispatch {"task": "Count the lines.", "title": "count"}"#).await;
     assert_eq!(dispatched, "t_001 is dispatched; its files are in .tasks/t_001/. You will be told when it ends.");
     assert_eq!(boat.answer(r#"steer {"id": "t_001", "message": "words too"}"#).await, "queued #1 for t_001");
+    asked.acquire().await.unwrap().forget();
     let list = boat.answer("tasks {}").await;
     assert!(list.starts_with("t_001 running — count (turn 1, ") && list.ends_with(": thinking"), "{list}");
     let whole = boat.answer(r#"tasks {"id": "t_001"}"#).await;
