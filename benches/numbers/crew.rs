@@ -108,7 +108,11 @@ impl Waiting {
 }
 
 /// A runtime in a fresh workspace with one open session.
-async fn runtime(flags: Flags, model: Option<(Arc<dyn Model>, usize)>, folder: &Path) -> (Runtime, SessionId) {
+pub(crate) async fn runtime(
+    flags: Flags,
+    model: Option<(Arc<dyn Model>, usize)>,
+    folder: &Path,
+) -> (Runtime, SessionId) {
     let (root, home) = (folder.join("work"), folder.join("home"));
     std::fs::create_dir_all(&root).expect("the temporary folder is writable");
     let workspace = Workspace::open(&root, &home).expect("a fresh workspace opens");

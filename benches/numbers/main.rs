@@ -5,6 +5,7 @@
 
 mod compare;
 mod crew;
+mod ends;
 mod process;
 mod server;
 mod stream;
@@ -27,6 +28,7 @@ fn main() {
     }
     table::head();
     process::measure();
+    ends::measure();
     crew::measure();
     stream::measure();
     tokens::measure();
