@@ -121,7 +121,8 @@ fn a_signal_ends_the_run_its_command_and_the_json() {
 #[test]
 fn what_a_killed_program_left_undone_is_told_by_the_next() {
     let place = Place::new();
-    let mut first = place.command(&["run", "--wait", "dispatch long: echo $$ > pid; exec sleep 300"]);
+    std::fs::write(place.path().join("nap"), "echo $$ > pid\nexec sleep 300\n").unwrap();
+    let mut first = place.command(&["run", "--wait", "dispatch long: sh nap"]);
     let first = first.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (mut first, command) = under_way(&place, first);
     first.kill().unwrap();
