@@ -62,7 +62,7 @@ impl Sleepers {
 fn wait(mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() && began.elapsed() < SURVIVED {
-        std::thread::sleep(Duration::from_micros(200));
+        std::thread::park_timeout(Duration::from_micros(200));
     }
 }
 

@@ -132,7 +132,8 @@ impl Family {
             if pid <= self.leader.as_raw_nonzero().get() || !is_becoming(pid) {
                 return false;
             }
-            thread::sleep(Duration::from_millis(1));
+            // Also on drop, where nothing can be awaited.
+            thread::park_timeout(Duration::from_millis(1));
         }
         false
     }

@@ -34,8 +34,8 @@ impl Place {
 
 /// The seconds that a row of the screen says are left, after these words.
 fn left(screen: &str, words: &str) -> Option<u32> {
-    let rows = screen.lines().filter_map(|row| row.split_once(words)?.1.split_once('s')?.0.parse().ok());
-    rows.last()
+    let mut rows = screen.lines().filter_map(|row| row.split_once(words)?.1.split_once('s')?.0.parse().ok());
+    rows.next_back()
 }
 
 /// Waits until fewer seconds are left than were, with so many signs of a wait on the screen. Which of the seconds are
