@@ -199,9 +199,8 @@ async fn a_panicking_tool_fails_its_task_and_not_the_program() {
     assert_eq!(boat.answer("still there?").await, "thanks");
 }
 
-/// Two seconds long, because that is the grace that a run gets.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_that_ignores_its_abort_is_killed_after_its_grace() {
+/// A boat with a worker in a tool that hears nothing until it is released.
+async fn stuck_boat() -> (Boat, Arc<AtomicBool>) {
     let release = Arc::new(AtomicBool::new(false));
     let held = release.clone();
     let mut boat = faulty_boat(move || {
@@ -212,6 +211,13 @@ async fn a_worker_that_ignores_its_abort_is_killed_after_its_grace() {
     .await;
     boat.runtime.dispatch(&boat.session, brief("Call it.")).await.unwrap();
     boat.until(|envelope| matches!(envelope.news, News::Agent(AgentEvent::ToolStarted { .. })).then_some(())).await;
+    (boat, release)
+}
+
+/// Two seconds long, because that is the grace that a run gets.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_ignores_its_abort_is_killed_after_its_grace() {
+    let (mut boat, release) = stuck_boat().await;
     let start = Instant::now();
     boat.runtime.abort(TaskId(1)).await.unwrap();
     let report = boat.task_ended(1).await;
@@ -285,16 +291,7 @@ async fn a_shutdown_interrupts_what_runs_and_frees_the_workspace() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shutdown_writes_down_also_what_does_not_end_in_time() {
-    let release = Arc::new(AtomicBool::new(false));
-    let held = release.clone();
-    let mut boat = faulty_boat(move || {
-        while !held.load(Ordering::SeqCst) {
-            std::thread::yield_now();
-        }
-    })
-    .await;
-    boat.runtime.dispatch(&boat.session, brief("Call it.")).await.unwrap();
-    boat.until(|envelope| matches!(envelope.news, News::Agent(AgentEvent::ToolStarted { .. })).then_some(())).await;
+    let (boat, release) = stuck_boat().await;
     boat.runtime.shutdown().await;
     let result = boat.task(1).result();
     release.store(true, Ordering::SeqCst);
