@@ -44,7 +44,7 @@ fn p11_an_endless_writer_neither_fills_memory_nor_disk_nor_outlives_its_time() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut time = Duration::from_millis(200);
         // A slow machine takes longer to write much.
-        while runtime.block_on(endless(time)) <= 256 * MIB {
+        while runtime.block_on(endless(time)) <= 64 * MIB {
             time *= 2;
         }
     });
