@@ -145,7 +145,7 @@ fn cut(run: &Run<'_>, keep: u64) -> Cut {
     let mut carried = run.session.compaction().map(|last| last.carried.clone()).unwrap_or_default();
     summary::carry(&mut carried, old, origins.get(..at).unwrap_or_default(), &run.agent.tools);
     let origins = origins.get(at..).unwrap_or_default().to_vec();
-    let kept_from = origins.first().map(|origin| origin.entry.clone());
+    let kept_from = origins.first().map(|origin| origin.entry);
     Cut { old: old.to_vec(), kept: kept.to_vec(), kept_from, origins, carried }
 }
 

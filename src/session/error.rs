@@ -44,6 +44,14 @@ pub enum SessionError {
     /// No such entry to branch from.
     #[error("there is no entry {0} in this session")]
     NoEntry(EntryId),
+    /// No entry, or more than one, is called so.
+    #[error("no single entry of this session is called {name:?}; entries are m0 to m{last}")]
+    NoSuchEntry {
+        /// What was asked for.
+        name: String,
+        /// The highest number.
+        last: u64,
+    },
     /// The conversation would have a call without an answer.
     #[error("call {0} must be answered before the conversation goes on")]
     Unanswered(CallId),

@@ -84,15 +84,15 @@ impl Session {
     pub(super) fn load(&mut self, gap: Gap) -> Result<(), SessionError> {
         let mut way = Way::default();
         for (id, record) in self.way()? {
-            way.go(&id, &record, &mut self.damage);
+            way.go(id, &record, &mut self.damage);
         }
         let Way { context, started, .. } = way;
         self.context = context;
         for call in self.context.open_calls().to_vec() {
             let why = if started.contains(&call) { gap.started } else { gap.not_started };
             let record = Record::ToolResult { message: unanswered(&call, why) };
-            match (self.refusal, self.leaf().cloned()) {
-                (Some(_), Some(leaf)) => self.context.push(&leaf, &record),
+            match (self.refusal, self.leaf()) {
+                (Some(_), Some(leaf)) => self.context.push(leaf, &record),
                 _ => drop(self.append(record)?),
             }
         }
@@ -111,7 +111,7 @@ impl Session {
             && let Some((_, Record::Compaction(Compaction { kept_from, .. }))) =
                 self.entry(path.get(at).copied().unwrap_or_default(), &mut findings)?
         {
-            let kept = kept_from.and_then(|kept| self.tree.find(&kept));
+            let kept = kept_from.and_then(|kept| self.tree.find(kept));
             first = path.iter().position(|index| Some(*index) == kept).unwrap_or(at);
         }
         for (position, index) in path.iter().enumerate().skip(first) {
@@ -127,10 +127,10 @@ impl Session {
     /// What an entry says; nothing when it is of a type that we do not know, or when its data make no sense.
     fn entry(&self, index: usize, findings: &mut Vec<String>) -> Result<Option<(EntryId, Record)>, SessionError> {
         let Some(node) = self.tree.node(index).filter(|node| node.kind != Kind::Unknown) else { return Ok(None) };
-        let line = self.log.read(node.span);
+        let line = self.log.read(node.span());
         let line = line.map_err(|source| SessionError::io("read", self.log.path().unwrap_or(Path::new("")), source))?;
         match serde_json::from_slice::<Record>(&line) {
-            Ok(record) => Ok(Some((node.id.clone(), record))),
+            Ok(record) => Ok(Some((node.id, record))),
             Err(error) => {
                 findings.push(format!("entry {} makes no sense ({error}) and was skipped", node.id));
                 Ok(None)
@@ -149,7 +149,7 @@ struct Way {
 
 impl Way {
     /// Takes an entry; what damage before it left open or alone is mended in memory.
-    fn go(&mut self, id: &EntryId, record: &Record, damage: &mut Vec<String>) {
+    fn go(&mut self, id: EntryId, record: &Record, damage: &mut Vec<String>) {
         match record {
             Record::ToolStarted { call } => drop(self.started.insert(call.clone())),
             Record::ToolResult { message } => {
@@ -163,7 +163,7 @@ impl Way {
                 for call in self.context.open_calls().to_vec() {
                     damage.push(format!("the answer to {call} is lost"));
                     let record = Record::ToolResult { message: unanswered(&call, LOST) };
-                    self.context.push(self.last.as_ref().unwrap_or(id), &record);
+                    self.context.push(self.last.unwrap_or(id), &record);
                 }
             }
             Record::Session { .. }
@@ -174,7 +174,7 @@ impl Way {
             | Record::Ended { .. } => {}
         }
         self.context.push(id, record);
-        self.last = Some(id.clone());
+        self.last = Some(id);
     }
 }
 

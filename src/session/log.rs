@@ -45,8 +45,8 @@ enum Place {
 /// A line about to be written.
 pub(super) struct Line<'a> {
     pub(super) seq: u64,
-    pub(super) id: &'a EntryId,
-    pub(super) parent: Option<&'a EntryId>,
+    pub(super) id: EntryId,
+    pub(super) parent: Option<EntryId>,
     pub(super) record: &'a Record,
 }
 
@@ -165,8 +165,8 @@ impl Line<'_> {
     /// The bytes of the line with its newline.
     pub(super) fn encode(&self) -> Result<Vec<u8>, SessionError> {
         let mut bytes = Vec::with_capacity(512);
-        let parent = self.parent.map_or_else(|| "null".to_owned(), |parent| format!("{:?}", parent.as_str()));
-        let (id, seq, at) = (self.id.as_str(), self.seq, Timestamp::now());
+        let parent = self.parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));
+        let (id, seq, at) = (self.id, self.seq, Timestamp::now());
         let head = format!(r#"{{"v":{VERSION},"seq":{seq},"id":"{id}","parent":{parent},"at":"{at:.3}""#);
         bytes.extend_from_slice(head.as_bytes());
         let start = bytes.len();

@@ -5,6 +5,7 @@ mod error;
 mod id;
 mod load;
 mod log;
+mod names;
 mod record;
 mod scan;
 pub mod store;
@@ -21,12 +22,12 @@ use tokio::task::JoinHandle;
 use ulid::Ulid;
 
 pub use self::error::SessionError;
-pub use self::id::{EntryId, SessionId};
+pub use self::id::{EntryId, NoEntryId, SessionId};
 use self::log::{Line, Log};
 pub use self::record::{Carried, Compaction, End, Kind, Record};
 use self::scan::Scanned;
 pub use self::store::{Store, Summary};
-use self::tree::{Context, Tree};
+use self::tree::{Context, Node, Tree};
 pub use self::tree::{Origin, Reported};
 use crate::message::{Bill, CallId, Message, NoteId, Usage};
 
@@ -115,8 +116,8 @@ impl Session {
     }
 
     /// The entry that the next one follows; `None` before the first.
-    pub fn leaf(&self) -> Option<&EntryId> {
-        self.tree.leaf()
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.tree.leaf().map(|leaf| leaf.id)
     }
 
     /// How many entries it has, on all branches.
@@ -195,12 +196,13 @@ impl Session {
     pub fn append(&mut self, record: Record) -> Result<EntryId, SessionError> {
         self.check(&record)?;
         let id = EntryId::generate();
-        let line = Line { seq: self.next_seq, id: &id, parent: self.tree.leaf(), record: &record }.encode()?;
+        let line = Line { seq: self.next_seq, id, parent: self.leaf(), record: &record }.encode()?;
         let span = self.log.append(&line).map_err(|source| match self.log.path() {
             Some(path) => SessionError::io("write", path, source),
             None => SessionError::io("write", Path::new("in memory"), source),
         })?;
         self.dirty = true;
+        self.tree.grow(Node::new(id, self.next_seq, record.kind(), span).behind(self.tree.leaf_at()));
         self.next_seq += 1;
         if let Some((model, usage, cost)) = record.call() {
             self.bill.call(model, usage, cost);
@@ -210,9 +212,7 @@ impl Session {
             Record::Title { title } => self.title = Some(title.clone()),
             _ => {}
         }
-        let parent = self.tree.leaf().and_then(|leaf| self.tree.find(leaf));
-        self.tree.grow(id.clone(), parent, record.kind(), span);
-        self.context.push(&id, &record);
+        self.context.push(id, &record);
         Ok(id)
     }
 
@@ -221,12 +221,12 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::NoEntry`], a call is open, or the file cannot be read or written.
-    pub fn branch(&mut self, at: &EntryId) -> Result<(), SessionError> {
-        let to = self.tree.find(at).ok_or_else(|| SessionError::NoEntry(at.clone()))?;
+    pub fn branch(&mut self, at: EntryId) -> Result<(), SessionError> {
+        let to = self.tree.find(at).ok_or(SessionError::NoEntry(at))?;
         if let Some(call) = self.open_calls().first() {
             return Err(SessionError::Unanswered(call.clone()));
         }
-        self.append(Record::Branch { to: at.clone() })?;
+        self.append(Record::Branch { to: at })?;
         self.tree.turn_to(to);
         self.load(load::LEFT_BEHIND)
     }

@@ -2,6 +2,7 @@
 //! what the tree and the totals need is taken from a line; messages are read later, for the branch that is wanted.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 
@@ -10,7 +11,7 @@ use serde::Deserialize;
 use super::EntryId;
 use super::log::{MAX_LINE, Span, VERSION, is_sealed};
 use super::record::{Kind, UNNAMED};
-use super::tree::Tree;
+use super::tree::{Node, Tree};
 use crate::message::{Bill, Usage, Usd};
 
 /// Most findings that are kept; more are counted.
@@ -20,6 +21,8 @@ const MOST_FINDINGS: usize = 100;
 #[derive(Default)]
 pub(super) struct Scanned {
     pub(super) tree: Tree,
+    /// Where each entry is in the tree, to be forgotten with the scan.
+    known: HashMap<EntryId, usize>,
     pub(super) bill: Bill,
     pub(super) title: Option<String>,
     pub(super) next_seq: u64,
@@ -164,8 +167,11 @@ impl Scanned {
     }
 
     fn admit(&mut self, head: &Head<'_>, span: Span, at: Place) {
-        let id = EntryId::new(&head.id);
-        if self.tree.find(&id).is_some() {
+        let id = match head.id.parse::<EntryId>() {
+            Ok(id) => id,
+            Err(error) => return self.find(at, &format!("cannot be read ({error}) and was skipped")),
+        };
+        if self.known.contains_key(&id) {
             return self.find(at, &format!("has the id {id} of an entry before it and was skipped"));
         }
         if head.seq < self.next_seq && self.tree.len() > 0 {
@@ -185,18 +191,19 @@ impl Scanned {
             self.next_note = self.next_note.max(note.id.saturating_add(1));
         }
         let kind = Kind::parse(&head.kind);
-        let leaf = self.tree.leaf().and_then(|leaf| self.tree.find(leaf));
-        let named = head.parent.as_deref().map(EntryId::new);
-        let parent = match named.as_ref().map(|parent| self.tree.find(parent)) {
-            Some(Some(parent)) => Some(parent),
-            // Its parent was skipped: what was written before it is the best guess.
-            Some(None) => leaf,
+        let leaf = self.tree.leaf_at();
+        let place = |name: &str| name.parse().ok().and_then(|id: EntryId| self.known.get(&id).copied());
+        let parent = match head.parent.as_deref() {
+            // When its parent was skipped, what was written before it is the best guess.
+            Some(parent) => place(parent).or(leaf),
             None => None,
         };
-        self.tree.grow(id, parent, kind, span);
+        let to = head.data.to.as_deref().and_then(place);
+        self.known.insert(id, self.tree.len());
+        self.tree.grow(Node::new(id, head.seq, kind, span).behind(parent));
         match (kind, &head.data.title, &head.data.to) {
             (Kind::Title, Some(title), _) => self.title = Some(title.clone().into_owned()),
-            (Kind::Branch, _, Some(to)) => match self.tree.find(&EntryId::new(to)).or(leaf) {
+            (Kind::Branch, _, Some(_)) => match to.or(leaf) {
                 Some(to) => self.tree.turn_to(to),
                 None => self.find(at, "branches to an entry that is not there"),
             },

@@ -1,7 +1,7 @@
 //! How entries hang together: each knows the one before it, a leaf is where the next one goes, and the way from the
 //! root to the leaf makes the conversation. Knows nothing of files.
 
-use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::EntryId;
@@ -9,20 +9,47 @@ use super::log::Span;
 use super::record::{Compaction, Kind, Record};
 use crate::message::{CallId, Message, Usage};
 
-/// All entries, in the order in which they were written.
+/// All entries, in the order in which they were written. Under 50 bytes each: a history of a million entries is no
+/// burden to a program that works on its last hundred.
 #[derive(Default)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    by_id: HashMap<EntryId, usize>,
     leaf: Option<usize>,
 }
 
 /// An entry without what it says.
 pub(super) struct Node {
     pub(super) id: EntryId,
-    pub(super) parent: Option<usize>,
+    /// Its number in the file; people see it as `m37`.
+    pub(super) seq: u64,
+    offset: u64,
+    /// Of its line; no line is longer than that.
+    len: u32,
+    parent: Option<NonZeroU32>,
     pub(super) kind: Kind,
-    pub(super) span: Span,
+}
+
+impl Node {
+    /// An entry whose line lies there, for now without one before it.
+    pub(super) fn new(id: EntryId, seq: u64, kind: Kind, span: Span) -> Node {
+        let len = u32::try_from(span.len).unwrap_or(u32::MAX);
+        Node { id, seq, offset: span.offset, len, parent: None, kind }
+    }
+
+    /// The same behind the entry at that place.
+    pub(super) fn behind(mut self, parent: Option<usize>) -> Node {
+        self.parent = parent.and_then(|parent| u32::try_from(parent + 1).ok()).and_then(NonZeroU32::new);
+        self
+    }
+
+    pub(super) fn span(&self) -> Span {
+        Span { offset: self.offset, len: self.len as usize }
+    }
+
+    /// The place of the entry before it.
+    pub(super) fn parent(&self) -> Option<usize> {
+        self.parent.map(|after| after.get() as usize - 1)
+    }
 }
 
 impl Tree {
@@ -34,20 +61,29 @@ impl Tree {
         self.nodes.get(index)
     }
 
-    pub(super) fn find(&self, id: &EntryId) -> Option<usize> {
-        self.by_id.get(id).copied()
+    /// Where an entry is. Looks from the end: what is asked for is young more often than not.
+    pub(super) fn find(&self, id: EntryId) -> Option<usize> {
+        self.nodes.iter().rposition(|node| node.id == id)
     }
 
-    pub(super) fn leaf(&self) -> Option<&EntryId> {
-        self.leaf.and_then(|leaf| self.nodes.get(leaf)).map(|node| &node.id)
+    /// All entries with their places.
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
     }
 
-    /// Adds an entry behind `parent` and makes it the leaf.
-    pub(super) fn grow(&mut self, id: EntryId, parent: Option<usize>, kind: Kind, span: Span) {
-        let index = self.nodes.len();
-        self.by_id.insert(id.clone(), index);
-        self.nodes.push(Node { id, parent, kind, span });
-        self.leaf = Some(index);
+    pub(super) fn leaf(&self) -> Option<&Node> {
+        self.leaf.and_then(|leaf| self.nodes.get(leaf))
+    }
+
+    /// Adds an entry and makes it the leaf.
+    pub(super) fn grow(&mut self, node: Node) {
+        self.leaf = Some(self.nodes.len());
+        self.nodes.push(node);
+    }
+
+    /// Where the leaf is.
+    pub(super) fn leaf_at(&self) -> Option<usize> {
+        self.leaf
     }
 
     /// Moves the leaf.
@@ -57,12 +93,17 @@ impl Tree {
 
     /// The way from the root to the leaf.
     pub(super) fn path(&self) -> Vec<usize> {
+        self.path_to(self.leaf)
+    }
+
+    /// The way from the root to an entry.
+    pub(super) fn path_to(&self, entry: Option<usize>) -> Vec<usize> {
         let mut path = Vec::new();
-        let mut next = self.leaf;
+        let mut next = entry;
         while let Some(index) = next {
             path.push(index);
             // A parent always lies before its child, so the way ends.
-            next = self.nodes.get(index).and_then(|node| node.parent).filter(|parent| *parent < index);
+            next = self.nodes.get(index).and_then(Node::parent).filter(|parent| *parent < index);
         }
         path.reverse();
         path
@@ -124,7 +165,7 @@ impl Context {
     }
 
     /// Takes one more entry of the way to the leaf; entries that say nothing to the model change nothing.
-    pub(super) fn push(&mut self, id: &EntryId, record: &Record) {
+    pub(super) fn push(&mut self, id: EntryId, record: &Record) {
         let kind = record.kind();
         match record {
             Record::User { message } | Record::Reminder { message } => self.add(id, kind, Arc::clone(message)),
@@ -145,14 +186,14 @@ impl Context {
         }
     }
 
-    fn add(&mut self, id: &EntryId, kind: Kind, message: Arc<Message>) {
+    fn add(&mut self, id: EntryId, kind: Kind, message: Arc<Message>) {
         self.messages.push(message);
-        self.origins.push(Origin { entry: id.clone(), kind });
+        self.origins.push(Origin { entry: id, kind });
     }
 
     /// Results are written as tools end and stand in the order of their calls. None of them was sent yet when another
     /// comes, so moving one takes nothing from what a model has seen.
-    fn answer(&mut self, id: &EntryId, message: &Arc<Message>) {
+    fn answer(&mut self, id: EntryId, message: &Arc<Message>) {
         let results: Vec<CallId> = message.results().map(|result| result.call.clone()).collect();
         self.open.retain(|call| !results.contains(call));
         let after = self.origins.iter().rposition(|origin| origin.kind != Kind::ToolResult);
@@ -168,16 +209,16 @@ impl Context {
         let mine = place(message);
         let before = self.messages.iter().skip(first).take_while(|other| place(other) <= mine).count();
         self.messages.insert(first + before, Arc::clone(message));
-        self.origins.insert(first + before, Origin { entry: id.clone(), kind: Kind::ToolResult });
+        self.origins.insert(first + before, Origin { entry: id, kind: Kind::ToolResult });
     }
 
-    fn shorten(&mut self, id: &EntryId, compaction: &Compaction) {
-        let kept = compaction.kept_from.as_ref();
-        let from = kept.and_then(|kept| self.origins.iter().position(|origin| origin.entry == *kept));
+    fn shorten(&mut self, id: EntryId, compaction: &Compaction) {
+        let kept = compaction.kept_from;
+        let from = kept.and_then(|kept| self.origins.iter().position(|origin| origin.entry == kept));
         let from = from.unwrap_or(self.messages.len());
         let head = compaction.head.iter().cloned();
         self.messages.splice(..from, head);
-        let origin = Origin { entry: id.clone(), kind: Kind::Compaction };
+        let origin = Origin { entry: id, kind: Kind::Compaction };
         self.origins.splice(..from, std::iter::repeat_n(origin, compaction.head.len()));
         self.carried = Some(Arc::new(compaction.clone()));
         self.reported = None;

@@ -154,8 +154,10 @@ fn entries_of_unknown_types_are_kept_and_passed_over() {
     let path = dir.path().join("receipts.jsonl");
     let text = String::from_utf8(bytes).unwrap();
     let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
-    let head =
-        format!(r#"{{"v":1,"seq":15,"id":"X","parent":{},"at":"","type":"receipt","data":{{"n":1}}"#, last["id"]);
+    let head = format!(
+        r#"{{"v":1,"seq":15,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","parent":{},"at":"","type":"receipt","data":{{"n":1}}"#,
+        last["id"]
+    );
     fs::write(&path, text + &crc(&head)).unwrap();
     let mut session = Session::open(&path).unwrap();
     add(&mut session, Record::user("go on"));

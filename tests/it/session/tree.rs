@@ -104,8 +104,8 @@ fn a_branch_goes_on_elsewhere_and_deletes_nothing() {
     let path = session.path().unwrap().to_owned();
     let before = std::fs::read(&path).unwrap();
 
-    session.branch(&fork).unwrap();
-    assert_eq!((session.leaf(), words(&session)), (Some(&fork), vec!["User one".into(), "Assistant two".into()]));
+    session.branch(fork).unwrap();
+    assert_eq!((session.leaf(), words(&session)), (Some(fork), vec!["User one".into(), "Assistant two".into()]));
     add(&mut session, Record::user("five"));
     let expected = ["User one", "Assistant two", "User five"];
     assert_eq!(words(&session), expected);
@@ -114,10 +114,10 @@ fn a_branch_goes_on_elsewhere_and_deletes_nothing() {
     assert!(std::fs::read(&path).unwrap().starts_with(&before));
     let mut session = Session::open(&path).unwrap();
     assert_eq!(words(&session), expected);
-    session.branch(&old).unwrap();
+    session.branch(old).unwrap();
     assert_eq!(words(&session), ["User one", "Assistant two", "User three", "Assistant four"]);
-    let nowhere = EntryId::new("01NOWHERE");
-    assert!(matches!(session.branch(&nowhere), Err(SessionError::NoEntry(id)) if id == nowhere));
+    let nowhere: EntryId = "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
+    assert!(matches!(session.branch(nowhere), Err(SessionError::NoEntry(id)) if id == nowhere));
     assert_eq!(session.usage().total_tokens(), 22, "tokens were spent on every branch");
 }
 
@@ -129,7 +129,7 @@ fn a_branch_between_call_and_answer_is_answered() {
     let fork = add(&mut session, started("a"));
     add(&mut session, result("a"));
     add(&mut session, result("b"));
-    session.branch(&fork).unwrap();
+    session.branch(fork).unwrap();
     let words = words(&session);
     assert!(words[2].starts_with("a ! left behind") && words[3].starts_with("b ! left behind"), "{words:?}");
 }
@@ -156,4 +156,22 @@ async fn settling_waits_for_the_disk_whatever_the_durability() {
     let mut memory = Session::in_memory();
     add(&mut memory, Record::user("one"));
     memory.settle().await.unwrap();
+}
+
+#[test]
+fn entries_are_named_by_their_number_or_the_beginning_of_their_id() {
+    let mut session = Session::in_memory();
+    let one = add(&mut session, Record::user("one"));
+    let two = add(&mut session, says("two", &[]));
+
+    assert_eq!((session.number(one), session.name(two)), (Some(0), "m1".to_owned()));
+    assert_eq!(session.entry_named("m1").unwrap(), two);
+    assert_eq!(session.entry_named(" M0 ").unwrap(), one);
+    assert_eq!(session.entry_named(&one.to_string().to_lowercase()).unwrap(), one);
+    assert_eq!(session.entry_named(&two.to_string()[..24]).is_ok(), one.to_string()[..24] != two.to_string()[..24]);
+    for strange in ["m2", "", "m", "01", "m99999999999999999999", "ü", "mü"] {
+        let refused = session.entry_named(strange).unwrap_err().to_string();
+        let strange = strange.trim();
+        assert_eq!(refused, format!("no single entry of this session is called {strange:?}; entries are m0 to m1"));
+    }
 }
