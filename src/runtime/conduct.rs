@@ -164,7 +164,13 @@ impl Leave {
 
 impl Conduct {
     /// The whole run. Its last event is always told, also when it could not begin.
-    pub(super) async fn through(self, leave: Leave, said: Vec<Said>, tasks: Vec<TaskId>, inbox: Inbox) -> Conducted {
+    pub(super) async fn through(
+        self,
+        leave: Leave,
+        said: Vec<Said>,
+        tasks: Vec<(TaskId, u32)>,
+        inbox: Inbox,
+    ) -> Conducted {
         let session = match leave.fetch(&self.site).await {
             Ok(session) => session,
             Err(why) => return self.failed(None, why),
@@ -206,12 +212,13 @@ impl Conduct {
         }
     }
 
-    async fn relayed(&self, tasks: Vec<TaskId>) {
+    async fn relayed(&self, tasks: Vec<(TaskId, u32)>) {
         if tasks.is_empty() {
             return;
         }
         let root = self.site.config.workspace.tasks();
-        let mark = move || tasks.into_iter().try_for_each(|id| TaskDir::open(&root, id)?.mark_relayed());
+        let mark =
+            move || tasks.into_iter().try_for_each(|(id, attempt)| TaskDir::open(&root, id)?.mark_relayed(attempt));
         // Without the mark the report is looked for in the journal at the next start, and found.
         if let Ok(Err(error)) = self.site.on_disk(mark).await {
             tracing::warn!(%error, "a report could not be marked as relayed");

@@ -300,6 +300,7 @@ impl State {
         let mut report = TaskReport {
             id,
             title: entry.brief.title.clone(),
+            attempt: 1,
             status: if self.site.is_closing() { TaskStatus::Interrupted } else { status },
             answer: words,
             turns: 0,

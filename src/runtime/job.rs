@@ -138,6 +138,7 @@ fn report(job: &Job, home: Home) -> TaskReport {
     let mut report = TaskReport {
         id: job.id(),
         title: job.title.clone(),
+        attempt: 1,
         status,
         answer,
         turns: 0,

@@ -234,7 +234,7 @@ impl State {
         let heard = reports.iter().map(|(report, _)| report::message(report));
         let said: Vec<Said> = heard.map(Said::from).chain(line.iter().map(|line| line.said.clone())).collect();
         let opening: Vec<&str> = said.iter().map(|said| said.text.as_str()).collect();
-        let tasks = reports.iter().map(|(report, _)| report.id).collect();
+        let tasks = reports.iter().map(|(report, _)| (report.id, report.attempt)).collect();
 
         let (tiller, inbox) = inbox::channel(self.next_note);
         let meter = Arc::new(Meter::default());

@@ -50,24 +50,38 @@ pub(super) fn recover(workspace: &Workspace, whose: Whose) -> Result<Found, Task
     let dirs = task::directories(&workspace.tasks())?;
     let last = last_task(workspace)?;
     let mut found = Found { last, ..Found::default() };
-    for dir in dirs.iter().filter(|dir| !dir.is_relayed()) {
+    for dir in dirs.iter().filter(|dir| !dir.is_settled()) {
         // A task.md that a hand has broken is the list's to report; nothing can be concluded from it.
         let Ok(task) = dir.task() else { continue };
+        if task.status.is_over() && dir.is_relayed(task.attempt) {
+            continue;
+        }
         match settle(workspace, dir, &task, whose) {
             Ok(Some(Settled { report, was_open })) => {
                 if was_open {
                     found.interrupted.push(report.clone());
                 }
-                match task.brief.session {
-                    Some(session) => found.unheard.push((SessionId::new(&session), report)),
-                    None => dir.mark_relayed()?,
-                }
+                found.owe(dir, &task, report)?;
             }
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "a task of an earlier program could not be closed"),
         }
     }
     Ok(found)
+}
+
+impl Found {
+    /// The report of the last attempt, behind those of earlier ones that nobody has heard.
+    fn owe(&mut self, dir: &TaskDir, task: &Task, last: TaskReport) -> Result<(), TaskError> {
+        let unheard = |report: &TaskReport| !dir.is_relayed(report.attempt);
+        for report in dir.earlier(task.attempt).into_iter().chain([last]).filter(unheard) {
+            match &task.brief.session {
+                Some(session) => self.unheard.push((SessionId::new(session), report)),
+                None => dir.mark_relayed(report.attempt)?,
+            }
+        }
+        Ok(())
+    }
 }
 
 struct Settled {
@@ -78,6 +92,7 @@ struct Settled {
 
 /// Makes the files agree with what happened.
 fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task, whose: Whose) -> Result<Option<Settled>, TaskError> {
+    dir.keep_earlier(task.attempt)?;
     // One that cannot be understood was written by the worker itself and says nothing about the end.
     let result = dir.result().ok().flatten();
     match result {
@@ -116,6 +131,7 @@ fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path, whose: Whose) -> TaskRepo
     TaskReport {
         id: dir.id(),
         title: task.brief.title.clone(),
+        attempt: task.attempt,
         status,
         answer,
         turns: session.as_ref().map_or(0, |session| u32::try_from(calls(session)).unwrap_or(u32::MAX)),

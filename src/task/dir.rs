@@ -32,6 +32,8 @@ pub struct Task {
     pub status: TaskStatus,
     /// When it was dispatched.
     pub created: Timestamp,
+    /// Which attempt at it this is or was, from 1.
+    pub attempt: u32,
     /// What was asked.
     pub brief: Brief,
 }
@@ -199,8 +201,8 @@ impl TaskDir {
     /// [`TaskError::Markdown`] with line and column when a hand has broken it, or when it is missing.
     pub fn task(&self) -> Result<Task, TaskError> {
         let markdown::Document { front, body } = self.load::<TaskFront>("task.md")?;
-        let (status, created) = (front.status, front.created);
-        Ok(Task { dir: self.clone(), status, created, brief: front.brief(body) })
+        let (status, created, attempt) = (front.status, front.created, front.attempt);
+        Ok(Task { dir: self.clone(), status, created, attempt, brief: front.brief(body) })
     }
 
     /// Changes the status in task.md and nothing else in it.
@@ -254,24 +256,6 @@ impl TaskDir {
         Ok(Some(front.report(self, body.trim_end().to_owned())))
     }
 
-    /// Whether the report of this task has reached the conversation that asked for it.
-    pub fn is_relayed(&self) -> bool {
-        self.path.join(".relayed").exists()
-    }
-
-    /// Remembers that it has. Losing this mark in a crash costs a second look, never a second report.
-    ///
-    /// # Errors
-    /// [`TaskError::Files`] when the disk refuses.
-    pub fn mark_relayed(&self) -> Result<(), TaskError> {
-        let path = self.path.join(".relayed");
-        let made = OpenOptions::new().write(true).create_new(true).open(&path);
-        match made {
-            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => Err(TaskError::Files { path, source }),
-            Ok(_) | Err(_) => Ok(()),
-        }
-    }
-
     /// A worker may have written a result.md of its own; it is moved beside ours instead of being lost.
     fn keep_foreign_result(&self) -> Result<(), TaskError> {
         let path = self.result_path();
@@ -282,11 +266,11 @@ impl TaskDir {
         fs::rename(&path, self.path.join("result.by-worker.md")).map_err(|source| TaskError::Files { path, source })
     }
 
-    fn load<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<markdown::Document<T>, TaskError> {
+    pub(super) fn load<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<markdown::Document<T>, TaskError> {
         markdown::load(&self.path.join(name)).map_err(|source| TaskError::Markdown { id: self.id, source })
     }
 
-    fn put<T: Serialize>(&self, name: &str, front: &T, body: &str) -> Result<(), TaskError> {
+    pub(super) fn put<T: Serialize>(&self, name: &str, front: &T, body: &str) -> Result<(), TaskError> {
         let text = markdown::render(front, body).map_err(|source| TaskError::Markdown { id: self.id, source })?;
         let path = self.path.join(name);
         let write = if self.durable { write_atomic } else { replace };

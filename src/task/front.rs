@@ -25,9 +25,11 @@ pub(super) struct TaskFront {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_turns: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    session: Option<String>,
-    #[serde(default = "first_level")]
+    pub(super) session: Option<String>,
+    #[serde(default = "first")]
     depth: u32,
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub(super) attempt: u32,
     #[serde(flatten)]
     rest: Map<String, Value>,
 }
@@ -38,9 +40,14 @@ pub(super) struct ResultFront {
     id: TaskId,
     title: String,
     status: TaskStatus,
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    attempt: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started: Option<Timestamp>,
     ended: Timestamp,
+    /// Milliseconds; files of early versions leave it to the two times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    took_ms: Option<u64>,
     turns: u32,
     tokens: u64,
     #[serde(default)]
@@ -53,8 +60,12 @@ pub(super) struct ResultFront {
     cost_unknown_calls: Option<u32>,
 }
 
-fn first_level() -> u32 {
+fn first() -> u32 {
     1
+}
+
+fn is_first(number: &u32) -> bool {
+    *number == 1
 }
 
 impl TaskFront {
@@ -70,6 +81,7 @@ impl TaskFront {
             max_turns: brief.max_turns,
             session: brief.session.clone(),
             depth: brief.depth,
+            attempt: 1,
             rest: Map::new(),
         }
     }
@@ -94,8 +106,10 @@ impl ResultFront {
             id: report.id,
             title: report.title.clone(),
             status: report.status,
+            attempt: report.attempt,
             started: report.started,
             ended: report.ended,
+            took_ms: report.started.map(|_| u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX)),
             turns: report.turns,
             tokens: report.usage.total_tokens(),
             usage: report.usage,
@@ -105,10 +119,13 @@ impl ResultFront {
     }
 
     pub(super) fn report(self, dir: &TaskDir, answer: String) -> TaskReport {
-        let took = self.started.map(|started| self.ended.duration_since(started));
+        // A clock that was set in between makes the difference of the two times worth nothing.
+        let between = || Duration::try_from(self.ended.duration_since(self.started?)).ok();
+        let took = self.took_ms.map(Duration::from_millis).or_else(between);
         TaskReport {
             id: dir.id(),
             title: self.title,
+            attempt: self.attempt,
             status: self.status,
             answer,
             turns: self.turns,
@@ -119,7 +136,7 @@ impl ResultFront {
             },
             started: self.started,
             ended: self.ended,
-            took: took.and_then(|took| Duration::try_from(took).ok()).unwrap_or(Duration::ZERO),
+            took: took.unwrap_or(Duration::ZERO),
             dir: dir.path().to_owned(),
         }
     }

@@ -1,5 +1,6 @@
 //! A unit of dispatched work as files: brief, directory, progress, report. Who runs it and when is decided in `runtime`.
 
+mod attempt;
 mod dir;
 mod front;
 mod progress;
@@ -71,6 +72,8 @@ pub struct TaskReport {
     pub id: TaskId,
     /// Its title.
     pub title: String,
+    /// Which attempt at it, from 1; a task that was resumed has had several.
+    pub attempt: u32,
     /// How it ended; never [`TaskStatus::Queued`] or [`TaskStatus::Running`].
     pub status: TaskStatus,
     /// The worker's last words, or what went wrong.
@@ -85,7 +88,7 @@ pub struct TaskReport {
     pub started: Option<Timestamp>,
     /// When it was over.
     pub ended: Timestamp,
-    /// From start to end; zero when it never started.
+    /// From start to end, on a clock that nobody sets; zero when it never started.
     pub took: Duration,
     /// The task's directory, with result.md in it.
     pub dir: PathBuf,

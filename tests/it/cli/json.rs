@@ -121,6 +121,7 @@ fn a_workers_comings_and_goings_are_lines_of_their_own() {
     let report = TaskReport {
         id: TaskId(3),
         title: "count".into(),
+        attempt: 1,
         status: TaskStatus::Done,
         answer: "42".into(),
         turns: 2,

@@ -1,5 +1,6 @@
 //! Tasks as files: numbers, task.md, result.md and what a hand may do to them. Progress lines are in `progress`.
 
+mod attempt;
 mod progress;
 
 use std::fs;
@@ -29,6 +30,7 @@ fn report(dir: &TaskDir) -> TaskReport {
     TaskReport {
         id: dir.id(),
         title: "count".to_owned(),
+        attempt: 1,
         status: TaskStatus::Done,
         answer: "42 lines\n---\nstatus: failed".to_owned(),
         turns: 3,

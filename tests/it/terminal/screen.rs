@@ -138,6 +138,7 @@ fn a_worker_is_told_by_its_news_and_by_the_notes_it_has_seen() {
     let report = TaskReport {
         id: TaskId(4),
         title: "check docs".into(),
+        attempt: 1,
         status: TaskStatus::Failed,
         answer: String::new(),
         turns: 3,

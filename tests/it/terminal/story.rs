@@ -66,6 +66,7 @@ fn a_tasks_end_says_how_when_and_where() {
     let report = TaskReport {
         id: TaskId(4),
         title: "check\x1b[2J docs".into(),
+        attempt: 1,
         status: TaskStatus::Done,
         answer: "fine".into(),
         turns: 3,
