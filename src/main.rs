@@ -8,6 +8,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use tillerman::args::{Args, Command, Common, Tasks};
 use tillerman::cli;
+use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
 use tillerman::repl;
 use tillerman::runtime::Said;
@@ -60,7 +61,7 @@ async fn command(args: Args) -> Exit {
 }
 
 async fn prompt(common: &Common) -> Exit {
-    let (ready, feed) = match cli::ready::ready(common).await {
+    let (ready, feed) = match cli::ready::ready(common, Stay::Prompt).await {
         Ok(ready) => ready,
         Err(error) => return complain(error.exit, &error.why),
     };
@@ -93,7 +94,7 @@ async fn run(common: &Common, prompt: Said, json: bool, wait: bool) -> Exit {
     let width = stderr.is_terminal().then(columns).flatten();
     let in_place = width.is_some() && !is_dumb(&env);
     let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width, in_place };
-    cli::run::run(cli::ready::ready(common).await, Course::Prompt(prompt), &setup).await
+    cli::run::run(cli::ready::ready(common, Stay::Answer).await, Course::Prompt(prompt), &setup).await
 }
 
 async fn replay(common: &Common, file: &Path, json: bool, fast: bool) -> Exit {

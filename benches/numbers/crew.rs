@@ -118,6 +118,8 @@ pub(crate) async fn runtime(
     let workspace = Workspace::open(&root, &home).expect("a fresh workspace opens");
     let key = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "bench".to_owned());
     let mut config = config::load(workspace, &flags, &key).expect("a fresh workspace has a sound config");
+    // Only what a run itself asks is measured.
+    config.titles = false;
     if let Some((model, workers)) = model {
         config.choice.id = model.id().clone();
         config.models = config.models.with(model);

@@ -47,6 +47,15 @@ pub struct Ready {
     pub warnings: Vec<String>,
 }
 
+/// What the program is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stay {
+    /// Until a person leaves.
+    Prompt,
+    /// Until the answer.
+    Answer,
+}
+
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
@@ -86,8 +95,9 @@ pub fn workspace(common: &Common) -> Result<Workspace, NotReady> {
 ///
 /// # Errors
 /// [`NotReady`] names what is wrong and how to mend it.
-pub async fn ready(common: &Common) -> Result<(Ready, Receiver<Envelope>), NotReady> {
+pub async fn ready(common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envelope>), NotReady> {
     let mut config = settings(common)?;
+    config.titles &= stay == Stay::Prompt;
     // A missing key is known before anything is started, and nothing can be done without it.
     config
         .models

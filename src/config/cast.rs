@@ -1,8 +1,8 @@
 //! Which model does what besides the main agent's work: tasks, summaries, titles, and who stands in for one that is down.
 
-use super::ConfigError;
 use super::checked::{Checked, wrong};
 use super::raw::Place;
+use super::{Config, ConfigError};
 use crate::model::ModelId;
 use crate::model::catalog::Models;
 
@@ -16,7 +16,7 @@ pub struct Cast {
     pub worker: Option<Named>,
     /// `compaction_model`: sums up what is left out of a conversation.
     pub compaction: Option<Named>,
-    /// `title_model`: names conversations. Without it nobody is asked and nobody pays.
+    /// `title_model`: names conversations.
     pub title: Option<Named>,
     /// `fallback`: asked in this order when a model is down.
     pub fallback: Vec<Named>,
@@ -52,6 +52,16 @@ impl Cast {
             Some(format!("{} {} in {}: {why}; until then {so}", named.key, named.id, named.from))
         };
         self.all().filter_map(line).collect()
+    }
+}
+
+impl Config {
+    /// Who names conversations: the model that is named for it, else the main agent's if it is a language model. `None`
+    /// when nobody does.
+    pub fn namer(&self) -> Option<&ModelId> {
+        let named = self.cast.title.as_ref().map(|named| &named.id);
+        let own = || Some(&self.choice.id).filter(|id| !["pilot", "scripted"].contains(&id.provider.as_str()));
+        named.or_else(own).filter(|_| self.titles)
     }
 }
 

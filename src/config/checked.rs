@@ -206,7 +206,7 @@ impl<'a> Checked<'a> {
         number.filter(|number| range.contains(number)).map(Some).ok_or_else(|| wrong(key, setting, &expected()))
     }
 
-    fn flag(&self, key: &'static str) -> Result<bool, ConfigError> {
+    pub(super) fn flag(&self, key: &'static str) -> Result<bool, ConfigError> {
         let Some(setting) = self.raw.get(key) else { return Ok(false) };
         match plain(&setting.value).to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" | "1" => Ok(true),

@@ -17,6 +17,7 @@ pub(super) const KEYS: &[Key] = &[
     key("model", None, true),
     key("worker_model", None, false),
     key("compaction_model", None, false),
+    key("titles", Some("on"), false),
     key("title_model", None, false),
     key("fallback", None, false),
     key("base_url", None, false),

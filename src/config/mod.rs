@@ -40,6 +40,8 @@ pub struct Config {
     pub choice: Choice,
     /// The models of other parts of the work.
     pub cast: Cast,
+    /// Conversations get titles. A program that ends with its answer shall not pay for one, and sets this to `false`.
+    pub titles: bool,
     /// Limits of the main agent's runs.
     pub main: Limits,
     /// Limits of a worker's run.
@@ -210,6 +212,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         profile: checked.profile()?,
         tools: checked.words("tools", "a list of names, like [shell, read_file]")?,
         durability: checked.durability()?,
+        titles: checked.flag("titles")?,
         cast,
         origins: checked.origins(&choice, &main),
         workspace,

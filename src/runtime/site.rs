@@ -69,11 +69,16 @@ impl Site {
 
     /// The model, with those behind it that stand in while it is down. What comes of it is recorded, if that is wished.
     pub(super) fn model(&self, id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
-        let model = self.fallbacks.behind(self.config.models.get(id)?);
+        let model = self.unrecorded(id)?;
         Ok(match &self.config.recorder {
             Some(recorder) => recorder.watch(model),
             None => model,
         })
+    }
+
+    /// The same for a question that is no part of any run, which a recording would only play at another time.
+    pub(super) fn unrecorded(&self, id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
+        Ok(self.fallbacks.behind(self.config.models.get(id)?))
     }
 
     /// A task or a run of the main agent is over; a recording keeps the order of such things.

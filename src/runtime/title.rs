@@ -1,5 +1,5 @@
-//! A name for a conversation: a model that a person has named for it is asked once, in the background. No run waits for
-//! it, nothing of it is part of the conversation, and a program that ends takes it along.
+//! A name for a conversation: a model is asked for it once, in the background. No run waits for it, nothing of it is
+//! part of the conversation or of a recording, and a program that ends takes it along.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,11 +41,11 @@ pub(super) struct Titled {
 }
 
 impl Titler {
-    /// Asks if somebody is named for it, the conversation has no title, and both sides have spoken.
+    /// Asks if there is somebody to ask, the conversation has no title, and both sides have spoken.
     pub(super) fn ask(&mut self, site: &Site, home: &Conversation, came: impl FnOnce(Option<Reply>) + Send + 'static) {
-        let Some(named) = site.config.cast.title.as_ref().filter(|_| self.asking.is_none()) else { return };
+        let Some(namer) = site.config.namer().filter(|_| self.asking.is_none()) else { return };
         // One that cannot be had was warned of at the start.
-        let (Ok(model), Some(session)) = (site.model(&named.id), home.session()) else { return };
+        let (Ok(model), Some(session)) = (site.unrecorded(namer), home.session()) else { return };
         let Some(begin) = session.title().is_none().then(|| beginning(session)).flatten() else { return };
         let key = format!("{}-title", session.id());
         self.asking = Some(launch(suggest(model, begin, key), came));

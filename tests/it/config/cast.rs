@@ -77,6 +77,28 @@ fn a_model_that_does_not_exist_is_refused_with_its_place() {
     }
 }
 
+/// S2-52.
+#[test]
+fn a_conversation_is_named_by_a_language_model_or_not_at_all() {
+    let namer = |settings: &str| {
+        let config = Scene::new().file("home/config.yaml", settings).config();
+        config.namer().map(ToString::to_string)
+    };
+    let table = [
+        ("model: openai/gpt-x", Some("openai/gpt-x")),
+        ("model: openai/gpt-x\ntitle_model: anthropic/claude-x", Some("anthropic/claude-x")),
+        ("model: openai/gpt-x\ntitle_model: anthropic/claude-x\ntitles: off", None),
+        ("model: pilot", None),
+        ("model: scripted/x.json", None),
+        ("model: pilot\ntitle_model: scripted/x.json\ntitles: on", Some("scripted/x.json")),
+    ];
+    for (settings, expected) in table {
+        assert_eq!(namer(settings).as_deref(), expected, "{settings}");
+    }
+    let error = Scene::new().file("home/config.yaml", "titles: perhaps").error();
+    assert_eq!(error, "titles is perhaps in home/config.yaml line 1; it must be true or false");
+}
+
 /// They send the conversation elsewhere, and cost what the person did not choose.
 #[test]
 fn a_workspace_that_nobody_trusts_names_none_of_them() {

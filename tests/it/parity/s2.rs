@@ -54,7 +54,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S2-49", "prompt::each_file_is_seen_by_those_it_is_for"),
     tested("S2-50", "prompt::each_file_is_seen_by_those_it_is_for"),
     later("S2-51", "the web server and its page"),
-    tested("S2-52", "runtime::title::after_the_first_answer_a_title_is_asked_for_once_and_kept"),
+    tested("S2-52", "runtime::title::without_a_model_for_it_the_main_agents_own_is_asked"),
     later("S2-53", "the web server and its page"),
     later("S2-54", "the web server and its page"),
     later("S2-55", "the web server and its page"),

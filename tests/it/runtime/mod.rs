@@ -146,6 +146,8 @@ impl Ground {
 
     pub(super) fn config(&self, model: Arc<dyn Model>) -> Config {
         let mut config = config::load(self.workspace(), &Flags::default(), &|_| None).unwrap();
+        // Who counts questions counts none for titles.
+        config.titles = false;
         config.choice = Choice { id: model.id().clone(), why: "the test plays it".to_owned() };
         config.models = config.models.with(model);
         config

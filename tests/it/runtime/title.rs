@@ -18,6 +18,7 @@ use crate::patience::PATIENCE;
 async fn titled(model: Arc<dyn Model>) -> Boat {
     let answers = played("main", |ask: Ask| async move { says(format!("You said {}.", ask.last())) });
     boat_with(answers, |config| {
+        config.titles = true;
         config.cast.title = Some(Named { key: "title_model", id: model.id().clone(), from: Place::Default });
         config.models = config.models.clone().with(model);
     })
@@ -86,10 +87,21 @@ async fn after_the_first_answer_a_title_is_asked_for_once_and_kept() {
     assert_eq!((journal.title(), journal.context().len()), (Some("Fixing the parser"), 4), "it is not talked about");
 }
 
+/// S2-52.
 #[tokio::test]
-async fn without_a_model_for_it_nobody_is_asked_and_the_first_line_serves() {
+async fn without_a_model_for_it_the_main_agents_own_is_asked() {
+    let model =
+        played("main", |ask: Ask| async move { says(if ask.tools.is_empty() { "Saying hello" } else { "Hello!" }) });
+    let mut boat = boat_with(model, |config| config.titles = true).await;
+    assert_eq!(boat.answer("hello").await, "Hello!");
+    assert_eq!(told(&mut boat).await, "Saying hello");
+    assert_eq!((journal(&boat).title(), journal(&boat).context().len()), (Some("Saying hello"), 2));
+}
+
+#[tokio::test]
+async fn with_titles_off_nobody_is_asked_and_the_first_line_serves() {
     let (model, asked) = namer("An answer.");
-    let mut boat = boat_with(model, |_| {}).await;
+    let mut boat = boat_with(model, |config| config.titles = false).await;
     boat.answer("first line\nsecond line").await;
     tokio::time::sleep(Duration::from_millis(700)).await;
     assert_eq!(name(&boat).await.as_deref(), Some("first line"));
@@ -121,6 +133,7 @@ async fn a_title_that_comes_during_a_run_is_written_when_the_run_is_over() {
         }
     });
     let mut boat = boat_with(answers, |config| {
+        config.titles = true;
         config.cast.title = Some(Named { key: "title_model", id: model.id().clone(), from: Place::Default });
         config.models = config.models.clone().with(model);
     })

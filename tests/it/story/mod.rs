@@ -110,7 +110,9 @@ impl Stage {
     }
 
     pub fn at(wire: Wire, place: Place, answer: impl FnMut(&Captured) -> Response + Send + 'static) -> Stage {
-        fs::write(place.path().join(".env"), format!("{}={KEY}\n", wire.variable())).unwrap();
+        // Who counts requests counts none for titles.
+        let env = format!("{}={KEY}\nTILLERMAN_TITLES=off\n", wire.variable());
+        fs::write(place.path().join(".env"), env).unwrap();
         Stage { wire, place, server: Server::answer(answer) }
     }
 
