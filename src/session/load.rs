@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::compaction::Compaction;
 use super::log::Log;
-use super::record::{Compaction, Kind, Record};
+use super::record::{Kind, Record};
 use super::scan::{self, Scanned, Tail};
 use super::tree::Context;
 use super::{EntryId, Refusal, Session, SessionError, SessionId};

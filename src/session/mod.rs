@@ -1,6 +1,7 @@
 //! A conversation: an append-only tree of entries, its leaf, and the messages from the root to the leaf. How a line
 //! looks is in `log`, how a file of unknown state is read in `scan` and `load`, which sessions there are in `store`.
 
+mod compaction;
 mod error;
 mod id;
 mod load;
@@ -21,10 +22,11 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 use ulid::Ulid;
 
+pub use self::compaction::{Carried, Compaction, Item};
 pub use self::error::SessionError;
 pub use self::id::{EntryId, NoEntryId, SessionId};
 use self::log::{Line, Log};
-pub use self::record::{Carried, Compaction, End, Kind, Record};
+pub use self::record::{End, Kind, Record};
 use self::scan::Scanned;
 pub use self::store::{Store, Summary};
 use self::tree::{Context, Node, Tree};

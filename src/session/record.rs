@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::EntryId;
+use super::compaction::Compaction;
 use crate::message::{CallId, Message, Note, Usage, Usd};
 
 /// Stands for the model of a summary that an early version wrote down without it.
@@ -89,41 +90,6 @@ pub enum Record {
     },
 }
 
-/// A shorter beginning of a conversation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Compaction {
-    /// The messages that stand at the beginning from here on.
-    pub head: Vec<Arc<Message>>,
-    /// The oldest entry that stays as it was said, behind the head; nothing stays when absent.
-    pub kept_from: Option<EntryId>,
-    /// What the next compaction must know of what was replaced.
-    pub carried: Carried,
-    /// Estimated tokens before.
-    pub before: u64,
-    /// Estimated tokens after.
-    pub after: u64,
-    /// Tokens that the summary took.
-    pub usage: Usage,
-    /// What it cost; `None` when nobody knew the price.
-    #[serde(default)]
-    pub cost: Option<Usd>,
-    /// Who wrote the summary, `provider/model`; `None` when there is none, or an early version did not write it down.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// Facts taken from replaced messages by the program, not by a model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Carried {
-    /// What people said, word for word, oldest first.
-    pub said: Vec<String>,
-    /// Files that were read, in order of the first time.
-    pub read: Vec<String>,
-    /// Files that were written or edited, in order of the first time.
-    pub written: Vec<String>,
-}
-
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
@@ -142,7 +108,8 @@ pub enum End {
 }
 
 /// What an entry is, as far as the tree and the context care.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// [`Record::Session`].
     Session,
@@ -169,6 +136,7 @@ pub enum Kind {
     /// [`Record::Ended`].
     Ended,
     /// A type that this version does not know; it is kept and passed over.
+    #[serde(other)]
     Unknown,
 }
 

@@ -5,8 +5,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::EntryId;
+use super::compaction::Compaction;
 use super::log::Span;
-use super::record::{Compaction, Kind, Record};
+use super::record::{Kind, Record};
 use crate::message::{CallId, Message, Usage};
 
 /// All entries, in the order in which they were written. Under 50 bytes each: a history of a million entries is no
@@ -139,6 +140,8 @@ pub struct Origin {
     pub entry: EntryId,
     /// What that entry is.
     pub kind: Kind,
+    /// It stands in the beginning that a compaction made.
+    pub headed: bool,
 }
 
 impl Context {
@@ -188,7 +191,7 @@ impl Context {
 
     fn add(&mut self, id: EntryId, kind: Kind, message: Arc<Message>) {
         self.messages.push(message);
-        self.origins.push(Origin { entry: id, kind });
+        self.origins.push(Origin { entry: id, kind, headed: false });
     }
 
     /// Results are written as tools end and stand in the order of their calls. None of them was sent yet when another
@@ -209,7 +212,7 @@ impl Context {
         let mine = place(message);
         let before = self.messages.iter().skip(first).take_while(|other| place(other) <= mine).count();
         self.messages.insert(first + before, Arc::clone(message));
-        self.origins.insert(first + before, Origin { entry: id, kind: Kind::ToolResult });
+        self.origins.insert(first + before, Origin { entry: id, kind: Kind::ToolResult, headed: false });
     }
 
     fn shorten(&mut self, id: EntryId, compaction: &Compaction) {
@@ -218,8 +221,7 @@ impl Context {
         let from = from.unwrap_or(self.messages.len());
         let head = compaction.head.iter().cloned();
         self.messages.splice(..from, head);
-        let origin = Origin { entry: id, kind: Kind::Compaction };
-        self.origins.splice(..from, std::iter::repeat_n(origin, compaction.head.len()));
+        self.origins.splice(..from, compaction.origins(id));
         self.carried = Some(Arc::new(compaction.clone()));
         self.reported = None;
     }
