@@ -11,6 +11,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tiktoken_rs::CoreBPE;
+
 use super::ModelId;
 use crate::message::{Block, Message};
 
@@ -141,19 +143,18 @@ impl Size {
     /// wait. At most 24 MB are counted; the rest is guessed. Linear in the length of the text, whatever it is.
     pub fn count(text: &str) -> Size {
         let mut budget = MOST;
-        Size { text: count(text, &mut budget), images: 0 }
+        Size { text: count(tiktoken_rs::o200k_base_singleton(), text, &mut budget), images: 0 }
     }
 
     /// Counts messages, with the bounds of [`Size::count`] for all of them together.
     pub fn count_all(messages: &[Arc<Message>]) -> Size {
-        let budget = Cell::new(MOST);
-        let counted = |text: &str| {
-            let mut left = budget.get();
-            let tokens = count(text, &mut left);
-            budget.set(left);
-            tokens
-        };
-        messages.iter().map(|message| of(message, &counted)).fold(Size::default(), Size::plus)
+        count_all(tiktoken_rs::o200k_base_singleton(), messages)
+    }
+
+    /// Counts messages by the vocabulary `cl100k_base`, which some programs reckon with whatever the model; with the
+    /// bounds of [`Size::count`], and loaded by the first call.
+    pub fn cl100k(messages: &[Arc<Message>]) -> Size {
+        count_all(tiktoken_rs::cl100k_base_singleton(), messages)
     }
 
     /// Both together.
@@ -177,8 +178,18 @@ fn of(message: &Message, tokens: &dyn Fn(&str) -> u64) -> Size {
     size
 }
 
-fn count(mut text: &str, budget: &mut u64) -> u64 {
-    let vocabulary = tiktoken_rs::o200k_base_singleton();
+fn count_all(vocabulary: &CoreBPE, messages: &[Arc<Message>]) -> Size {
+    let budget = Cell::new(MOST);
+    let counted = |text: &str| {
+        let mut left = budget.get();
+        let tokens = count(vocabulary, text, &mut left);
+        budget.set(left);
+        tokens
+    };
+    messages.iter().map(|message| of(message, &counted)).fold(Size::default(), Size::plus)
+}
+
+fn count(vocabulary: &CoreBPE, mut text: &str, budget: &mut u64) -> u64 {
     let mut sum = 0;
     while !text.is_empty() {
         if *budget == 0 {
