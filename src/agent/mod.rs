@@ -6,12 +6,12 @@ mod fit;
 mod gauge;
 pub mod inbox;
 mod run;
-mod summary;
 mod think;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use self::compact::policy::{Compacting, Count, Keep, Trigger, When};
 pub use self::inbox::{Inbox, Tiller, Unheard};
 pub use self::run::run;
 use crate::model::tokens::Counter;
@@ -60,10 +60,8 @@ pub struct Limits {
     pub parallel: bool,
     /// A steer leaves queued follow-ups alone.
     pub keep_follow_ups: bool,
-    /// Room is made when the conversation fills this part of the window, in percent.
-    pub compact_at: u8,
-    /// Tokens of recent turns that stay as they were said when room is made.
-    pub keep_recent: u64,
+    /// When the conversation is shortened, and how.
+    pub compacting: Compacting,
 }
 
 /// How a run ended that did not fail.
@@ -160,8 +158,7 @@ impl Default for Limits {
             context_window: 200_000,
             parallel: true,
             keep_follow_ups: false,
-            compact_at: 75,
-            keep_recent: 20_000,
+            compacting: Compacting::DEFAULT,
         }
     }
 }

@@ -5,7 +5,8 @@ use std::mem;
 use std::sync::Arc;
 
 use super::act;
-use super::compact;
+use super::compact::policy::When;
+use super::compact::{self, Watch};
 use super::gauge::Gauge;
 use super::inbox::{Heard, Inbox};
 use super::{Agent, Outcome, RunError};
@@ -30,7 +31,7 @@ pub async fn run(
     events.emit(&AgentEvent::RunStarted);
     let mut run = Run::new(agent, session, inbox, events);
     let ended = match turns(&mut run).await {
-        Ok(outcome) => Ok(outcome),
+        Ok(outcome) => compact::after(&mut run).await.map(|()| outcome),
         Err(Halt::Aborted) => Ok(Outcome::Aborted),
         Err(Halt::Failed(error)) => Err(error),
     };
@@ -48,11 +49,12 @@ async fn turns(run: &mut Run<'_>) -> Result<Outcome, Halt> {
             return Ok(Outcome::Answered(mem::take(&mut run.answer)));
         }
         let last = run.begin_turn()?;
-        compact::make_room(run).await?;
+        compact::look(run, When::Call).await?;
         let reply = run.think(last).await?;
         let calls = run.remember(reply, last).await?;
         act::act(run, calls).await?;
         run.events.emit(&AgentEvent::TurnEnded { turn: run.turn });
+        compact::look(run, When::Turn).await?;
         if last {
             return Ok(Outcome::TurnLimit(mem::take(&mut run.answer)));
         }
@@ -66,8 +68,8 @@ pub(super) struct Run<'a> {
     pub(super) inbox: &'a mut Inbox,
     pub(super) events: &'a Events,
     pub(super) gauge: Gauge,
-    /// Below this many tokens no room is made: the last attempt did not get further.
-    pub(super) floor: u64,
+    /// How long the conversation is.
+    pub(super) watch: Watch,
     /// Counts model calls of the loop, from 1.
     pub(super) turn: u32,
     /// The model asked for nothing more.
@@ -104,7 +106,7 @@ impl<'a> Run<'a> {
             session,
             inbox,
             events,
-            floor: 0,
+            watch: Watch::default(),
             turn: 0,
             done: false,
             answer: String::new(),

@@ -23,7 +23,7 @@ impl Run<'_> {
     pub(super) async fn think(&mut self, last: bool) -> Result<Thought, Halt> {
         match self.ask(last).await {
             Err(Halt::Failed(RunError::Model(error))) if error.fault == Fault::Overflow => {
-                compact::make_room_at_once(self).await?;
+                compact::at_once(self).await?;
             }
             other => return other,
         }

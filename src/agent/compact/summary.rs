@@ -1,5 +1,5 @@
 //! What is kept of messages that are replaced: a transcript for the model that sums up, and facts that the program
-//! takes from them itself. When that happens, and what becomes of it, is in `compact`.
+//! takes from them itself. When that happens, and what becomes of it, is in `mod`.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::fit::cut_middle;
+use super::policy::Compacting;
+use crate::agent::fit::cut_middle;
 use crate::message::{Block, CallId, Message, Role, ToolCall};
 use crate::session::{Carried, Kind, Origin};
 use crate::tool::Toolbox;
@@ -15,9 +16,13 @@ use crate::tool::Toolbox;
 /// The system prompt of the model call that sums up.
 pub(super) const PROMPT: &str = include_str!("summary.md");
 
-/// What the first message of a shortened conversation begins with.
-const TITLE: &str = "[Previous conversation summary]";
+/// The parts that the program adds to a summary.
 const SAID: &str = "\n\n[What people said, word for word]";
+const READ: &str = "\n\n[Files read]";
+const CHANGED: &str = "\n\n[Files changed]";
+
+/// What the message begins with that is rendered from the disk.
+pub(super) const LEDGER: &str = "[Kept by the program, read from the disk just now]";
 
 /// Most bytes of one output, and of one call's arguments, in a transcript.
 const OUTPUT: usize = 2_000;
@@ -29,6 +34,11 @@ const LINES: usize = 20_000;
 
 /// Most files of a kind that are named.
 const FILES: usize = 200;
+
+/// Whether a message is rendered from the disk, so that an old one says nothing any more.
+pub(super) fn is_ledger(message: &Message) -> bool {
+    matches!(message.blocks.as_slice(), [Block::Text { text }] if text.starts_with(LEDGER))
+}
 
 /// The conversation as text, at most so many bytes.
 pub(super) fn transcript(messages: &[Arc<Message>], most: usize) -> String {
@@ -59,10 +69,11 @@ pub(super) fn transcript(messages: &[Arc<Message>], most: usize) -> String {
 
 /// An earlier summary without what the program added to it; any other text as it is.
 fn own_words(text: &str) -> &str {
-    match text.starts_with(TITLE) {
-        true => text.split(SAID).next().unwrap_or(text),
-        false => text,
+    if !Compacting::NAMED.iter().any(|(_, policy)| text.starts_with(policy.heading)) {
+        return text;
     }
+    let added = [SAID, READ, CHANGED].iter().filter_map(|title| text.find(title)).min();
+    added.map_or(text, |at| &text[..at])
 }
 
 /// Adds to what was carried so far the facts of messages that are now replaced.
@@ -73,7 +84,8 @@ pub(super) fn carry(carried: &mut Carried, messages: &[Arc<Message>], origins: &
         .filter(|result| result.is_error)
         .map(|r| &r.call)
         .collect();
-    for (message, origin) in messages.iter().zip(origins) {
+    // What stands in an earlier beginning was carried when it came there.
+    for (message, origin) in messages.iter().zip(origins).filter(|(_, origin)| !origin.headed) {
         if matches!(origin.kind, Kind::User | Kind::Note) {
             carried.said.push(cut_middle(message.text(), LINE));
         }
@@ -108,19 +120,29 @@ fn shorten(said: &mut Vec<String>) {
     }
 }
 
-/// The first message of a shortened conversation.
-pub(super) fn head(summary: &str, carried: &Carried) -> Message {
-    let mut text = format!("{TITLE}\n{}", summary.trim());
-    if !carried.said.is_empty() {
+/// A summary as it stands in the conversation; with the facts below it where the settings ask for them.
+pub(super) fn head(policy: &Compacting, summary: &str, carried: &Carried) -> Message {
+    let mut text = format!("{}\n{}", policy.heading, short(summary.trim(), policy.most));
+    if policy.quotes && !carried.said.is_empty() {
         text.push_str(SAID);
         for line in &carried.said {
             let _ = write!(text, "\n- {}", line.replace('\n', "\n  "));
         }
     }
-    for (title, files) in [("Files read", &carried.read), ("Files changed", &carried.written)] {
-        if !files.is_empty() {
-            let _ = write!(text, "\n\n[{title}]\n{}", files.join("\n"));
+    for (title, files) in [(READ, &carried.read), (CHANGED, &carried.written)] {
+        if policy.files && !files.is_empty() {
+            let _ = write!(text, "{title}\n{}", files.join("\n"));
         }
     }
-    Message::user(text)
+    Message { role: policy.role, blocks: vec![Block::text(text)] }
+}
+
+/// At most so many characters, cut visibly.
+fn short(text: &str, most: Option<usize>) -> String {
+    match most {
+        Some(most) if text.chars().count() > most => {
+            text.chars().take(most.saturating_sub(1)).chain(std::iter::once('…')).collect()
+        }
+        _ => text.to_owned(),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tillerman::agent::{Limits, RunError, Summariser};
+use tillerman::agent::{Keep, Limits, RunError, Summariser};
 use tillerman::event::AgentEvent;
 use tillerman::model::scripted::{Scripted, Step};
 use tillerman::model::{Fault, Model};
@@ -13,7 +13,7 @@ use super::stage::{End, Scenario, Stub, answered, millis, usage};
 fn small(limits: &mut Limits) {
     limits.context_window = 10_000;
     limits.max_tokens = 1_000;
-    limits.keep_recent = 100;
+    limits.compacting.keep = Keep::Recent(100);
 }
 
 /// A run that reads a file of 9,000 bytes before its window is full.

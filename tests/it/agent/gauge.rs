@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tillerman::agent::Limits;
+use tillerman::agent::{Keep, Limits};
 use tillerman::message::{Message, Usage};
 use tillerman::session::{Record, Session};
 
@@ -12,7 +12,7 @@ use super::stage::{End, Played, Scenario, Stub, millis, usage};
 fn small(limits: &mut Limits) {
     limits.context_window = 10_000;
     limits.max_tokens = 1_000;
-    limits.keep_recent = 100;
+    limits.compacting.keep = Keep::Recent(100);
 }
 
 /// A provider reports a request of about so many tokens, then a tool says something.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use tillerman::agent::Keep;
 use tillerman::config::{Config, Named, Place};
 use tillerman::model::Model;
 use tillerman::runtime::ControlError;
@@ -98,7 +99,7 @@ async fn the_model_that_is_named_for_it_sums_up() {
             config.cast.compaction = model.and_then(|model| named("compaction_model", model));
             config.main.context_window = 6_000;
             config.main.max_tokens = 1_000;
-            config.main.keep_recent = 100;
+            config.main.compacting.keep = Keep::Recent(100);
         })
         .await;
         let answer = boat.answer("read on").await;
