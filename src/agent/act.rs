@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::RunError;
 use super::fit::cut_middle;
+use super::inbox::Inbox;
 use super::run::{Halt, Run};
 use super::think::Calls;
 use crate::event::{AgentEvent, Events};
@@ -25,7 +26,11 @@ use crate::session::{Record, Session, SessionError};
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// The answer to a call that an abort ended or kept from starting.
-pub(super) const ABORTED: &str = "aborted by the user";
+const ABORTED: &str = "aborted by the user";
+
+/// The answer to a call that the end of the program ended.
+const INTERRUPTED: &str = "interrupted, effects unknown: the program ended before this call was answered. Check what it \
+                           did before you repeat it.";
 
 /// The answer to a call that had to wait when somebody steered.
 const SKIPPED: &str = "skipped: a new instruction came first";
@@ -73,7 +78,7 @@ pub(super) async fn act(run: &mut Run<'_>, calls: Calls) -> Result<(), Halt> {
     drop(stage.running);
     let panicked = stage.panicked;
     let why = panicked.as_ref().map(|(tool, _)| format!("stopped: tool {tool} panicked"));
-    answer_open(run.session, run.events, why.as_deref().unwrap_or(ABORTED))?;
+    answer_open(run.session, run.events, why.as_deref().unwrap_or(stopped(run.inbox)))?;
     match panicked {
         Some((tool, message)) => Err(RunError::ToolPanicked { tool, message }.into()),
         None if abort.is_cancelled() => Err(Halt::Aborted),
@@ -229,6 +234,11 @@ impl Stage {
         write(run.session, run.events, result, took)?;
         Ok(panicked)
     }
+}
+
+/// The answer to calls of a run that was stopped from outside.
+pub(super) fn stopped(inbox: &Inbox) -> &'static str {
+    if inbox.is_interrupted() { INTERRUPTED } else { ABORTED }
 }
 
 /// The answer to a call in the turn that has no tools.

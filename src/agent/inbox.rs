@@ -2,6 +2,7 @@
 //! to the conversation is the loop's business.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,8 @@ pub const CAPACITY: usize = 1_000;
 
 /// Makes the two ends for one run; the first note gets the id `first`.
 pub fn channel(first: NoteId) -> (Tiller, Inbox) {
-    let shared = Arc::new(Shared { queue: Mutex::new(Queue::new(first)), abort: CancellationToken::new() });
+    let (queue, abort) = (Mutex::new(Queue::new(first)), CancellationToken::new());
+    let shared = Arc::new(Shared { queue, abort, interrupted: AtomicBool::new(false) });
     (Tiller { shared: Arc::clone(&shared) }, Inbox { shared })
 }
 
@@ -51,6 +53,8 @@ pub(super) enum Heard {
 struct Shared {
     queue: Mutex<Queue>,
     abort: CancellationToken,
+    /// The program ends; nobody asked for the end of this run.
+    interrupted: AtomicBool,
 }
 
 struct Queue {
@@ -79,6 +83,13 @@ impl Tiller {
 
     /// Ends the run: the model's stream is closed, running tools are stopped, open calls are answered.
     pub fn abort(&self) {
+        self.shared.abort.cancel();
+    }
+
+    /// Ends the run in the same way because the program ends. A run that somebody aborted before stays aborted.
+    pub fn interrupt(&self) {
+        let first = !self.shared.abort.is_cancelled();
+        self.shared.interrupted.fetch_or(first, Ordering::SeqCst);
         self.shared.abort.cancel();
     }
 
@@ -126,6 +137,11 @@ impl Inbox {
     /// Fires when the run is aborted.
     pub(super) fn abort(&self) -> &CancellationToken {
         &self.shared.abort
+    }
+
+    /// The run was stopped because the program ends, not because somebody asked for it.
+    pub fn is_interrupted(&self) -> bool {
+        self.shared.interrupted.load(Ordering::SeqCst)
     }
 
     /// Notes that were acknowledged but never heard, because the run was aborted, failed or ran out of turns; in the

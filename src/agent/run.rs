@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
         let (why, end) = match ended {
             Ok(Outcome::Answered(_)) => (String::new(), End::Completed),
             Ok(Outcome::TurnLimit(_)) => ("not run: the turns of this run are used up".to_owned(), End::TurnLimit),
-            Ok(Outcome::Aborted) => (act::ABORTED.to_owned(), End::Aborted),
+            Ok(Outcome::Aborted) => (act::stopped(self.inbox).to_owned(), End::Aborted),
             Err(error) => (format!("not run: {error}"), End::Failed { why: error.to_string() }),
         };
         act::answer_open(self.session, self.events, &why)?;

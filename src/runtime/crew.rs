@@ -90,9 +90,7 @@ impl Actor for Crew {
             }
             // Whoever asked may have stopped waiting; then the answer is for nobody.
             CrewMsg::Note(id, kind, text, reply) => state.note(id, kind, text, reply),
-            CrewMsg::Abort(id, reply) => {
-                let _ = reply.send(state.abort(&myself, id));
-            }
+            CrewMsg::Abort(id, reply) => state.abort(&myself, id, reply),
             CrewMsg::Overdue(id) => state.kill(id),
             CrewMsg::Ended(report) => {
                 state.ended(*report);
@@ -250,25 +248,43 @@ impl State {
         let _ = reply.send(answer);
     }
 
-    fn abort(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId) -> Result<(), ControlError> {
-        let Some(entry) = self.tasks.get_mut(&id) else { return Err(self.absent(id)) };
+    fn abort(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, reply: RpcReplyPort<Result<(), ControlError>>) {
+        let Some(entry) = self.tasks.get_mut(&id) else {
+            let _ = reply.send(Err(self.absent(id)));
+            return;
+        };
         entry.aborted = true;
         match &entry.stage {
             Stage::Running { worker, .. } => {
                 // A worker that is just gone has ended by itself, which is what was asked for.
                 let _ = worker.cast(WorkerMsg::Abort);
                 grace::tell_after(GRACE, myself, move || CrewMsg::Overdue(id));
-                Ok(())
             }
             Stage::Queued => {
                 self.queue.retain(|waiting| *waiting != id);
                 self.bury(myself, id, TaskStatus::Aborted, NOT_STARTED.to_owned());
-                Ok(())
             }
             // Buried as soon as its task.md is there.
-            Stage::Describing(_) => Ok(()),
-            Stage::Closing => Err(ControlError::AlreadyEnded(id)),
+            Stage::Describing(_) => {}
+            Stage::Closing => {
+                let _ = reply.send(Err(ControlError::AlreadyEnded(id)));
+                return;
+            }
         }
+        self.write_abort(id, reply);
+    }
+
+    /// An order that was acknowledged holds also when the program ends before the task does.
+    fn write_abort(&self, id: TaskId, reply: RpcReplyPort<Result<(), ControlError>>) {
+        let Some(Entry { dir, .. }) = self.tasks.get(&id) else { return };
+        let (site, dir) = (self.site.clone(), dir.clone());
+        tokio::spawn(async move {
+            // The task is stopped also where the disk refuses; then a crash makes it interrupted instead.
+            if let Ok(Err(error)) = site.on_disk(move || dir.mark_aborted(1)).await {
+                tracing::warn!(%error, "an abort could not be written down");
+            }
+            let _ = reply.send(Ok(()));
+        });
     }
 
     fn kill(&self, id: TaskId) {
@@ -301,7 +317,7 @@ impl State {
             id,
             title: entry.brief.title.clone(),
             attempt: 1,
-            status: if self.site.is_closing() { TaskStatus::Interrupted } else { status },
+            status: if self.site.is_closing() && !entry.aborted { TaskStatus::Interrupted } else { status },
             answer: words,
             turns: 0,
             usage: Usage::default(),
@@ -346,8 +362,8 @@ impl State {
         }
         for entry in self.tasks.values() {
             if let Stage::Running { worker, .. } = &entry.stage {
-                // One that is just gone needs no abort.
-                let _ = worker.cast(WorkerMsg::Abort);
+                // One that is just gone needs no farewell.
+                let _ = worker.cast(WorkerMsg::Close);
             }
         }
     }

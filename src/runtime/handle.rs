@@ -14,7 +14,7 @@ use super::control::Door;
 use super::crew::{Crew, CrewMsg, Founding};
 use super::feed::{Envelope, News, Source};
 use super::main_agent::{MainAgent, MainMsg, Opening};
-use super::recover::{Whose, recover};
+use super::recover::recover;
 use super::roster::Patron;
 use super::site::Site;
 use super::{
@@ -69,7 +69,7 @@ impl Runtime {
     /// As [`Runtime::start`].
     pub async fn start_with(config: Config, tools: Vec<Arc<dyn Tool>>) -> Result<Runtime, StartError> {
         let lock = config.workspace.lock()?;
-        let found = recover(&config.workspace, Whose::Earlier)?;
+        let found = recover(&config.workspace)?;
         let site = Arc::new(Site::new(config, tools));
         for (session, report) in found.unheard {
             site.keep(&session, report);
@@ -315,7 +315,7 @@ impl Inner {
     /// Closes the tasks of runs that were dropped, as the next start would.
     async fn settle(&self) {
         let workspace = self.site.config.workspace.clone();
-        let settled = self.site.on_disk(move || recover(&workspace, Whose::Own).map(drop)).await;
+        let settled = self.site.on_disk(move || recover(&workspace).map(drop)).await;
         if let Some(why) = settled.map_or_else(Some, |settled| settled.err().map(|error| error.to_string())) {
             tracing::warn!(%why, "the tasks of dropped runs are left to the next start");
         }

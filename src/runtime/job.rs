@@ -63,7 +63,7 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
             events.emit(&AgentEvent::RunStarted);
             events.emit(&AgentEvent::Failed { why });
             events.emit(&AgentEvent::RunEnded { ending: ending.clone() });
-            Home { session: None, ending, fault: None, unheard: Vec::new() }
+            Home { session: None, ending, fault: None, interrupted: false, unheard: Vec::new() }
         }
     };
     close(&job.site, job.dir.clone(), report(&job, home)).await
@@ -129,7 +129,7 @@ fn report(job: &Job, home: Home) -> TaskReport {
         Ending::Completed { answer } => (TaskStatus::Done, answer),
         Ending::TurnLimit { answer } => (TaskStatus::LimitTurns, answer),
         Ending::Failed { why } => (TaskStatus::Failed, after(&why, &last_words())),
-        Ending::Aborted if job.site.is_closing() => {
+        Ending::Aborted if home.interrupted => {
             (TaskStatus::Interrupted, after("The program ended before the task did.", &last_words()))
         }
         Ending::Aborted => (TaskStatus::Aborted, after("Aborted before it was done.", &last_words())),

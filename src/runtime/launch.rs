@@ -29,6 +29,8 @@ pub(super) struct Home {
     pub(super) ending: Ending,
     /// The kind of fault that ended it, where a model or its window was at fault.
     pub(super) fault: Option<Fault>,
+    /// The end of the program stopped it; nobody asked for its end.
+    pub(super) interrupted: bool,
     /// Notes that were acknowledged and came too late.
     pub(super) unheard: Vec<Note>,
 }
@@ -50,7 +52,7 @@ pub(super) async fn fly(run: Run) -> Home {
             (None, None, Ending::Failed { why })
         }
     };
-    Home { session, ending, fault, unheard: inbox.take_unheard() }
+    Home { session, ending, fault, interrupted: inbox.is_interrupted(), unheard: inbox.take_unheard() }
 }
 
 /// Starts work on its own task and calls `ended` with what it came to. Dropping the handle drops the work where it

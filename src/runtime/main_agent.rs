@@ -164,7 +164,9 @@ impl Actor for MainAgent {
                 let _ = reply.send(state.conversation.transcript());
             }
             MainMsg::Close => {
-                state.abort(&myself);
+                if let Some(current) = &state.current {
+                    current.tiller.interrupt();
+                }
             }
         }
         state.advance(&myself);

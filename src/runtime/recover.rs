@@ -36,17 +36,8 @@ pub fn last_task(workspace: &Workspace) -> Result<u32, TaskError> {
     Ok(dirs.last().map_or(0, |dir| dir.id().0).max(highest_journal(&workspace.worker_sessions())))
 }
 
-/// Whose open tasks are closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// A program's that has ended.
-    Earlier,
-    /// Those of this one, which ends and has stopped them all.
-    Own,
-}
-
 /// Looks through the tasks. One that was relayed costs a look at its directory and no more.
-pub(super) fn recover(workspace: &Workspace, whose: Whose) -> Result<Found, TaskError> {
+pub(super) fn recover(workspace: &Workspace) -> Result<Found, TaskError> {
     let dirs = task::directories(&workspace.tasks())?;
     let last = last_task(workspace)?;
     let mut found = Found { last, ..Found::default() };
@@ -56,7 +47,7 @@ pub(super) fn recover(workspace: &Workspace, whose: Whose) -> Result<Found, Task
         if task.status.is_over() && dir.is_relayed(task.attempt) {
             continue;
         }
-        match settle(workspace, dir, &task, whose) {
+        match settle(workspace, dir, &task) {
             Ok(Some(Settled { report, was_open })) => {
                 if was_open {
                     found.interrupted.push(report.clone());
@@ -91,7 +82,7 @@ struct Settled {
 }
 
 /// Makes the files agree with what happened.
-fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task, whose: Whose) -> Result<Option<Settled>, TaskError> {
+fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task) -> Result<Option<Settled>, TaskError> {
     dir.keep_earlier(task.attempt)?;
     // One that cannot be understood was written by the worker itself and says nothing about the end.
     let result = dir.result().ok().flatten();
@@ -105,7 +96,7 @@ fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task, whose: Whose) -> Re
         None if task.status.is_over() => Ok(None),
         None => {
             let path = workspace.worker_sessions().join(format!("{}.jsonl", dir.id()));
-            let report = rebuilt(dir, task, &path, whose);
+            let report = rebuilt(dir, task, &path);
             dir.finish(&report)?;
             dir.progress(&format!("{}: the program ended before it could say so", report.status))?;
             Ok(Some(Settled { report, was_open: true }))
@@ -114,17 +105,16 @@ fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task, whose: Whose) -> Re
 }
 
 /// The report that the ended program owed: the journal's own ending if it has one, else that the task was interrupted.
-fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path, whose: Whose) -> TaskReport {
+fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
     let session = Session::read(journal).ok();
     let answer = || session.as_ref().and_then(|session| session.context().last()).map(|message| message.text());
     let (status, answer) = match last_end(journal) {
         Some(End::Completed) => (TaskStatus::Done, answer().unwrap_or_default()),
         Some(End::TurnLimit) => (TaskStatus::LimitTurns, answer().unwrap_or_default()),
         Some(End::Failed { why }) => (TaskStatus::Failed, why),
-        Some(End::Aborted) if whose == Whose::Earlier => {
-            (TaskStatus::Aborted, "Aborted before it was done.".to_owned())
-        }
-        Some(End::Aborted) | None => (TaskStatus::Interrupted, interrupted(dir.id(), task.status)),
+        Some(End::Aborted) => (TaskStatus::Aborted, "Aborted before it was done.".to_owned()),
+        None if dir.is_aborted(task.attempt) => (TaskStatus::Aborted, "Aborted before it was done.".to_owned()),
+        None => (TaskStatus::Interrupted, interrupted(dir.id(), task.status)),
     };
     let calls = |session: &Session| session.context().iter().filter(|message| message.role == Role::Assistant).count();
     let total = session.as_ref().map(|session| session.bill().total()).unwrap_or_default();

@@ -24,6 +24,8 @@ pub(super) enum WorkerMsg {
     Note(NoteKind, String, RpcReplyPort<Result<NoteId, ControlError>>),
     /// To its tiller.
     Abort,
+    /// The program ends.
+    Close,
     /// The run is over, and result.md is written.
     RunEnded(Box<TaskReport>),
 }
@@ -84,6 +86,7 @@ impl Actor for Worker {
                 let _ = reply.send(noted);
             }
             WorkerMsg::Abort => state.tiller.abort(),
+            WorkerMsg::Close => state.tiller.interrupt(),
             WorkerMsg::RunEnded(report) => {
                 state.crew.cast(CrewMsg::Ended(report))?;
                 myself.stop(Some(OVER.to_owned()));

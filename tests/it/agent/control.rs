@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tillerman::agent::{Outcome, Unheard, inbox};
 use tillerman::message::{NoteId, NoteKind};
+use tokio::time::sleep;
 
 use super::stage::{End, Scenario, Stub, answered, millis};
 
@@ -182,5 +183,28 @@ async fn a_steer_at_the_last_moment_is_heard_or_given_back() {
         let heard = played.context().iter().filter(|line| line.starts_with("user: n")).count();
         assert_eq!(heard, taken.iter().filter(|taken| **taken).count(), "round {round}: {taken:?}");
         assert_eq!(played.unheard, []);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_of_the_program_is_told_from_an_abort_by_a_person() {
+    for (aborted_before, words) in [
+        (false, "c1 ! interrupted, effects unknown: the program ended before this call was answered."),
+        (true, "c1 ! aborted by the user"),
+    ] {
+        let slow = Stub::with("slow", millis(500), End::Echo, None);
+        let (scenario, tiller) = Scenario::new().tool(slow).calls("", &[("c1", "slow", "{}")]).hand();
+        let stop = async move {
+            sleep(millis(150)).await;
+            let tiller = tiller.recv().unwrap();
+            if aborted_before {
+                tiller.abort();
+            }
+            tiller.interrupt();
+        };
+        let (played, ()) = tokio::join!(scenario.play(), stop);
+        assert_eq!(played.outcome(), Outcome::Aborted);
+        let last = played.context().pop().unwrap();
+        assert!(last.starts_with(words), "{last}");
     }
 }

@@ -298,6 +298,16 @@ async fn a_shutdown_writes_down_also_what_does_not_end_in_time() {
     assert_eq!(result.unwrap().unwrap().status, TaskStatus::Interrupted);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_abort_by_a_person_stays_one_when_the_program_ends_before_the_task_does() {
+    let (boat, release) = stuck_boat().await;
+    boat.runtime.abort(TaskId(1)).await.unwrap();
+    boat.runtime.shutdown().await;
+    let result = boat.task(1).result();
+    release.store(true, Ordering::SeqCst);
+    assert_eq!(result.unwrap().unwrap().status, TaskStatus::Aborted);
+}
+
 #[tokio::test]
 async fn what_a_dropped_runtime_started_ends_with_it() {
     let alive = Arc::new(());
