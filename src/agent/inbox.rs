@@ -1,22 +1,36 @@
 //! The two ends of a run's control. Whoever steers holds the [`Tiller`], the loop holds the [`Inbox`]; what a note does
-//! to the conversation is the loop's business.
+//! to the conversation is the loop's business, and how one is kept over a crash that of whoever reserves its place.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::sync::Notify;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{Note, NoteId, NoteKind};
 
-/// Most notes that wait at one time.
+/// Most notes that wait at one time, those with a reserved place counted.
 pub const CAPACITY: usize = 1_000;
 
-/// Makes the two ends for one run; the first note gets the id `first`.
-pub fn channel(first: NoteId) -> (Tiller, Inbox) {
-    let (queue, abort) = (Mutex::new(Queue::new(first)), CancellationToken::new());
-    let shared = Arc::new(Shared { queue, abort, interrupted: AtomicBool::new(false) });
+/// How long the end of a run waits for notes that are being written down. They take milliseconds; a disk that takes
+/// longer gets its senders an error.
+const LAST_POSTS: Duration = Duration::from_secs(10);
+
+/// Makes the two ends for one run; notes are numbered from what is given.
+pub fn channel(numbers: impl Into<Numbers>) -> (Tiller, Inbox) {
+    let queue = Mutex::default();
+    let (numbers, settled, abort) = (numbers.into(), Notify::new(), CancellationToken::new());
+    let shared = Arc::new(Shared { queue, numbers, settled, abort, interrupted: AtomicBool::new(false) });
     (Tiller { shared: Arc::clone(&shared) }, Inbox { shared })
+}
+
+/// Gives notes their ids: rising, none twice. Clones count together.
+#[derive(Clone)]
+pub struct Numbers {
+    next: Arc<AtomicU64>,
 }
 
 /// Steers one run from outside; cheap to clone, and nothing it does waits.
@@ -30,6 +44,15 @@ pub struct Inbox {
     shared: Arc<Shared>,
 }
 
+/// A place in the queue for a note that is being written down elsewhere. Until it is delivered or dropped, the run does
+/// not end by itself. Dropping it gives the place up; its id is not given again.
+#[must_use]
+pub struct Slot {
+    shared: Arc<Shared>,
+    id: NoteId,
+    kind: NoteKind,
+}
+
 /// A note that was not taken, given back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unheard {
@@ -41,27 +64,64 @@ pub enum Unheard {
     Full(String),
 }
 
+/// Why no place is given; the note was never seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The run listens no more: it is about to end or has ended.
+    Sealed,
+    /// Too many notes wait already.
+    Full,
+}
+
 /// What listening brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// Notes for the conversation, in order; perhaps none.
+    /// For the conversation, in order; perhaps none.
     Notes(Vec<Note>),
     /// Nothing was waiting and nothing can come any more.
     Sealed,
+    /// The run is to end now.
+    Aborted,
 }
 
 struct Shared {
     queue: Mutex<Queue>,
+    numbers: Numbers,
+    /// A place that was reserved is taken or given up.
+    settled: Notify,
     abort: CancellationToken,
     /// The program ends; nobody asked for the end of this run.
     interrupted: AtomicBool,
 }
 
+#[derive(Default)]
 struct Queue {
     steers: VecDeque<Note>,
     follow_ups: VecDeque<Note>,
-    next: NoteId,
+    /// Places that are reserved.
+    reserved: usize,
+    /// No more places are given.
     sealed: bool,
+    /// What was reserved comes too late now.
+    closed: bool,
+}
+
+impl Numbers {
+    /// A new id.
+    pub fn give(&self) -> NoteId {
+        NoteId(self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The id that is given next.
+    pub fn next(&self) -> NoteId {
+        NoteId(self.next.load(Ordering::Relaxed))
+    }
+}
+
+impl From<NoteId> for Numbers {
+    fn from(first: NoteId) -> Numbers {
+        Numbers { next: Arc::new(AtomicU64::new(first.0)) }
+    }
 }
 
 impl Tiller {
@@ -70,7 +130,7 @@ impl Tiller {
     /// # Errors
     /// [`Unheard`] with the text.
     pub fn steer(&self, text: impl Into<String>) -> Result<NoteId, Unheard> {
-        self.shared.lock().push(NoteKind::Steer, text.into())
+        self.send(NoteKind::Steer, text.into())
     }
 
     /// Sends a note that is heard when the run would end by itself.
@@ -78,7 +138,32 @@ impl Tiller {
     /// # Errors
     /// [`Unheard`] with the text.
     pub fn follow_up(&self, text: impl Into<String>) -> Result<NoteId, Unheard> {
-        self.shared.lock().push(NoteKind::FollowUp, text.into())
+        self.send(NoteKind::FollowUp, text.into())
+    }
+
+    /// Keeps a place for a note that is written down before it is delivered. Notes are heard in the order in which they
+    /// are delivered.
+    ///
+    /// # Errors
+    /// The run has ended, or too many notes wait.
+    pub fn reserve(&self, kind: NoteKind) -> Result<Slot, Refused> {
+        let mut queue = self.shared.lock();
+        if queue.sealed {
+            return Err(Refused::Sealed);
+        }
+        if queue.len() >= CAPACITY {
+            return Err(Refused::Full);
+        }
+        queue.reserved += 1;
+        Ok(Slot { shared: Arc::clone(&self.shared), id: self.shared.numbers.give(), kind })
+    }
+
+    fn send(&self, kind: NoteKind, text: String) -> Result<NoteId, Unheard> {
+        match self.reserve(kind) {
+            Ok(slot) => slot.deliver(text),
+            Err(Refused::Sealed) => Err(Unheard::Sealed(text)),
+            Err(Refused::Full) => Err(Unheard::Full(text)),
+        }
     }
 
     /// Ends the run: the model's stream is closed, running tools are stopped, open calls are answered.
@@ -99,27 +184,50 @@ impl Tiller {
     }
 }
 
+impl Slot {
+    /// The id that the note has.
+    pub fn id(&self) -> NoteId {
+        self.id
+    }
+
+    /// Puts the note into its place.
+    ///
+    /// # Errors
+    /// [`Unheard::Sealed`] with the text: the run was dropped, or could not wait any longer.
+    pub fn deliver(self, text: impl Into<String>) -> Result<NoteId, Unheard> {
+        let (id, kind, text) = (self.id, self.kind, text.into());
+        let mut queue = self.shared.lock();
+        if queue.closed {
+            return Err(Unheard::Sealed(text));
+        }
+        queue.put(Note { id, kind, text });
+        Ok(id)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.shared.lock().reserved -= 1;
+        self.shared.settled.notify_one();
+    }
+}
+
 impl Inbox {
     /// What waits. Steers go first, all of them, and clear the follow-ups sent before the last of them unless those
     /// are to be kept. When the model is `done` and no steer waits, the oldest follow-up is next; and when there is
-    /// none either, the inbox is sealed in the same moment, so that no note can fall between.
-    pub(super) fn listen(&mut self, done: bool, keep_follow_ups: bool) -> Heard {
-        let mut queue = self.shared.lock();
-        let steers: Vec<Note> = queue.steers.drain(..).collect();
-        if let Some(last) = steers.last() {
-            if !keep_follow_ups {
-                queue.follow_ups.retain(|note| note.id > last.id);
+    /// none either, and no place is reserved, the inbox is sealed in the same moment, so that no note can fall between.
+    pub(super) async fn listen(&mut self, done: bool, keep_follow_ups: bool) -> Heard {
+        loop {
+            if self.shared.abort.is_cancelled() {
+                return Heard::Aborted;
             }
-            return Heard::Notes(steers);
-        }
-        if !done {
-            return Heard::Notes(Vec::new());
-        }
-        match queue.follow_ups.pop_front() {
-            Some(note) => Heard::Notes(vec![note]),
-            None => {
-                queue.sealed = true;
-                Heard::Sealed
+            let heard = self.shared.lock().hear(done, keep_follow_ups);
+            if let Some(heard) = heard {
+                return heard;
+            }
+            tokio::select! {
+                () = self.shared.abort.cancelled() => {}
+                () = self.shared.settled.notified() => {}
             }
         }
     }
@@ -129,9 +237,18 @@ impl Inbox {
         !self.shared.lock().steers.is_empty()
     }
 
-    /// Takes no more notes.
-    pub(super) fn seal(&mut self) {
+    /// Takes no more notes, and waits until those that are being written down are here.
+    pub(super) async fn close(&mut self) {
         self.shared.lock().sealed = true;
+        let written = async {
+            while self.shared.lock().reserved > 0 {
+                self.shared.settled.notified().await;
+            }
+        };
+        if timeout(LAST_POSTS, written).await.is_err() {
+            tracing::warn!("notes are being written down for over {} s; they come too late", LAST_POSTS.as_secs());
+        }
+        self.shared.lock().closed = true;
     }
 
     /// Fires when the run is aborted.
@@ -156,13 +273,14 @@ impl Inbox {
 
     /// The id that the next note gets.
     pub fn next_note(&self) -> NoteId {
-        self.shared.lock().next
+        self.shared.numbers.next()
     }
 }
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        self.seal();
+        let mut queue = self.shared.lock();
+        (queue.sealed, queue.closed) = (true, true);
     }
 }
 
@@ -174,24 +292,36 @@ impl Shared {
 }
 
 impl Queue {
-    fn new(next: NoteId) -> Queue {
-        Queue { steers: VecDeque::new(), follow_ups: VecDeque::new(), next, sealed: false }
+    fn len(&self) -> usize {
+        self.steers.len() + self.follow_ups.len() + self.reserved
     }
 
-    fn push(&mut self, kind: NoteKind, text: String) -> Result<NoteId, Unheard> {
-        if self.sealed {
-            return Err(Unheard::Sealed(text));
-        }
-        if self.steers.len() + self.follow_ups.len() >= CAPACITY {
-            return Err(Unheard::Full(text));
-        }
-        let id = self.next;
-        self.next = NoteId(id.0.saturating_add(1));
-        let note = Note { id, kind, text };
-        match kind {
+    fn put(&mut self, note: Note) {
+        match note.kind {
             NoteKind::Steer => self.steers.push_back(note),
             NoteKind::FollowUp => self.follow_ups.push_back(note),
         }
-        Ok(id)
+    }
+
+    /// `None` while it depends on a place that is reserved.
+    fn hear(&mut self, done: bool, keep_follow_ups: bool) -> Option<Heard> {
+        let notes: Vec<Note> = self.steers.drain(..).collect();
+        if let Some(last) = notes.last().map(|last| last.id) {
+            if !keep_follow_ups {
+                self.follow_ups.retain(|note| note.id > last);
+            }
+            return Some(Heard::Notes(notes));
+        }
+        if !done {
+            return Some(Heard::Notes(notes));
+        }
+        match self.follow_ups.pop_front() {
+            Some(note) => Some(Heard::Notes(vec![note])),
+            None if self.reserved > 0 => None,
+            None => {
+                self.sealed = true;
+                Some(Heard::Sealed)
+            }
+        }
     }
 }

@@ -45,7 +45,7 @@ pub async fn run(
 
 async fn turns(run: &mut Run<'_>) -> Result<Outcome, Halt> {
     loop {
-        if run.listen()? == Ears::Sealed {
+        if run.listen().await? == Ears::Sealed {
             return Ok(Outcome::Answered(mem::take(&mut run.answer)));
         }
         let last = run.begin_turn()?;
@@ -118,11 +118,9 @@ impl<'a> Run<'a> {
     }
 
     /// Takes waiting notes into the conversation. When the model is done and there are none, the ears close.
-    fn listen(&mut self) -> Result<Ears, Halt> {
-        if self.inbox.abort().is_cancelled() {
-            return Err(Halt::Aborted);
-        }
-        let notes = match self.inbox.listen(self.done, self.agent.limits.keep_follow_ups) {
+    async fn listen(&mut self) -> Result<Ears, Halt> {
+        let notes = match self.inbox.listen(self.done, self.agent.limits.keep_follow_ups).await {
+            Heard::Aborted => return Err(Halt::Aborted),
             Heard::Sealed => return Ok(Ears::Sealed),
             Heard::Notes(notes) => notes,
         };
@@ -157,7 +155,7 @@ impl<'a> Run<'a> {
 
     /// Leaves a valid, durable session and a sealed inbox behind.
     async fn close(&mut self, ended: Result<Outcome, RunError>) -> Result<Outcome, RunError> {
-        self.inbox.seal();
+        self.inbox.close().await;
         self.session.notes_given(self.inbox.next_note());
         let closed = self.write_end(&ended).await;
         match (ended, closed) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tillerman::agent::inbox::{Refused, Slot};
 use tillerman::agent::{Outcome, Unheard, inbox};
 use tillerman::message::{NoteId, NoteKind};
 use tokio::time::sleep;
@@ -150,6 +151,93 @@ async fn notes_that_nobody_heard_are_given_back() {
     assert_eq!(unheard, [(NoteId(1), NoteKind::FollowUp, "later"), (NoteId(2), NoteKind::Steer, "now")]);
     assert_eq!(played.session.next_note(), NoteId(3), "ids rise within a session");
     assert_eq!(played.tiller.steer("too late"), Err(Unheard::Sealed("too late".into())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_done_waits_for_a_note_that_is_being_written_down() {
+    for (kind, word) in [(NoteKind::Steer, "steer"), (NoteKind::FollowUp, "follow-up")] {
+        let scenario = Scenario::new().says("one").says("two");
+        let played = scenario.post_at(millis(50), kind, millis(5_000), Some("and this")).play().await;
+        assert_eq!(played.outcome(), answered("two"), "{word}");
+        assert_eq!(played.context()[2..], ["user: and this", "assistant: two"]);
+        assert_eq!(played.took, millis(50 + 5_000 + 100));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_note_that_could_not_be_written_down_is_not_heard_and_its_id_is_gone() {
+    let scenario = Scenario::new().says("one").post_at(millis(50), NoteKind::Steer, millis(200), None);
+    let played = scenario.play().await;
+    assert_eq!(played.outcome(), answered("one"));
+    assert_eq!((played.took, played.unheard), (millis(250), vec![]));
+    assert_eq!(played.session.next_note(), NoteId(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_does_not_wait_for_a_note_that_is_being_written_down() {
+    let played = Scenario::new()
+        .calls("", &[("c1", "echo", "{}")])
+        .says("one")
+        .says("two")
+        .post_at(millis(50), NoteKind::Steer, millis(100), Some("late"))
+        .play()
+        .await;
+    assert_eq!(played.took, millis(300), "the second call began while it was being written");
+    assert_eq!(played.context()[3..], ["assistant: one", "user: late", "assistant: two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_ends_the_wait_for_a_note_and_gives_it_back() {
+    let played = Scenario::new()
+        .says("one")
+        .abort_at(millis(150))
+        .post_at(millis(50), NoteKind::Steer, millis(50), Some("a"))
+        .says("two")
+        .after(Duration::from_secs(60))
+        .play()
+        .await;
+    assert_eq!((played.outcome(), played.took), (Outcome::Aborted, millis(150)));
+
+    let (scenario, given) = Scenario::new().says("one").hand();
+    let sends = async {
+        let tiller = tokio::task::spawn_blocking(move || given.recv().unwrap()).await.unwrap();
+        let slot = tiller.reserve(NoteKind::Steer).unwrap();
+        tokio::time::sleep(millis(200)).await;
+        tiller.abort();
+        tokio::time::sleep(millis(200)).await;
+        slot.deliver("kept").unwrap()
+    };
+    let (played, id) = tokio::join!(scenario.play(), sends);
+    assert_eq!((played.outcome(), id), (Outcome::Aborted, NoteId(1)));
+    let unheard: Vec<&str> = played.unheard.iter().map(|note| note.text.as_str()).collect();
+    assert_eq!(unheard, ["kept"], "what was written down by the end is neither heard nor lost");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_hangs_does_not_hold_the_end_of_a_run_for_ever() {
+    let (scenario, given) = Scenario::new().says("one").after(Duration::from_secs(60)).hand();
+    let sends = async {
+        let tiller = tokio::task::spawn_blocking(move || given.recv().unwrap()).await.unwrap();
+        let slot = tiller.reserve(NoteKind::FollowUp).unwrap();
+        tiller.abort();
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        slot.deliver("too late")
+    };
+    let (played, sent) = tokio::join!(scenario.play(), sends);
+    assert_eq!((played.outcome(), played.unheard), (Outcome::Aborted, vec![]));
+    assert!(played.took < Duration::from_secs(60), "{:?}", played.took);
+    assert_eq!(sent, Err(Unheard::Sealed("too late".into())));
+}
+
+#[test]
+fn a_reserved_place_counts_until_it_is_given_up() {
+    let (tiller, inbox) = inbox::channel(NoteId(1));
+    let slots: Vec<Slot> = (0..inbox::CAPACITY).map(|_| tiller.reserve(NoteKind::Steer).unwrap()).collect();
+    assert_eq!(tiller.reserve(NoteKind::Steer).err(), Some(Refused::Full));
+    drop(slots);
+    assert_eq!(tiller.steer("again"), Ok(NoteId(inbox::CAPACITY as u64 + 1)));
+    drop(inbox);
+    assert_eq!(tiller.reserve(NoteKind::Steer).err(), Some(Refused::Sealed));
 }
 
 #[test]

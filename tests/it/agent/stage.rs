@@ -44,6 +44,8 @@ pub struct Scenario {
 enum Act {
     Steer(String),
     FollowUp(String),
+    /// A note that takes a while to be written down; `None` when that fails.
+    Post(NoteKind, Duration, Option<String>),
     Abort,
 }
 
@@ -150,6 +152,12 @@ impl Scenario {
         self
     }
 
+    /// A note whose place is reserved then and that is delivered so much later; `None` when it cannot be written down.
+    pub fn post_at(mut self, at: Duration, kind: NoteKind, takes: Duration, text: Option<&str>) -> Scenario {
+        self.acts.push((at, Act::Post(kind, takes, text.map(str::to_owned))));
+        self
+    }
+
     pub fn abort_at(mut self, at: Duration) -> Scenario {
         self.acts.push((at, Act::Abort));
         self
@@ -192,6 +200,11 @@ impl Scenario {
                 match act {
                     Act::Steer(text) => drop(hand.steer(text)),
                     Act::FollowUp(text) => drop(hand.follow_up(text)),
+                    Act::Post(kind, takes, text) => {
+                        let slot = hand.reserve(kind).unwrap();
+                        tokio::time::sleep(takes).await;
+                        let _ = text.map(|text| slot.deliver(text));
+                    }
                     Act::Abort => hand.abort(),
                 }
             }
