@@ -155,7 +155,7 @@ pub struct Usage {
 }
 
 /// Names one [`Note`]: unique and rising within a session, shown as `#14`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NoteId(pub u64);
 
@@ -173,6 +173,8 @@ pub enum NoteKind {
     Steer,
     /// After the run would have ended by itself.
     FollowUp,
+    /// In a run of its own, when those before it have ended.
+    Line,
 }
 
 /// Text sent into a run from outside.

@@ -299,7 +299,7 @@ impl Queue {
     fn put(&mut self, note: Note) {
         match note.kind {
             NoteKind::Steer => self.steers.push_back(note),
-            NoteKind::FollowUp => self.follow_ups.push_back(note),
+            NoteKind::FollowUp | NoteKind::Line => self.follow_ups.push_back(note),
         }
     }
 

@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
             Heard::Notes(notes) => notes,
         };
         for note in notes {
-            self.session.append(Record::Note { note: note.clone() })?;
+            self.session.append(Record::Note { note: note.clone(), turn: self.turn + 1 })?;
             self.events.emit(&AgentEvent::Noted { note });
             self.fresh = true;
         }

@@ -153,6 +153,7 @@ fn noted(note: &Note) -> Value {
     let kind = match note.kind {
         NoteKind::Steer => "steer",
         NoteKind::FollowUp => "follow_up",
+        NoteKind::Line => "line",
     };
     json!({"note": note.id, "kind": kind, "text": note.text})
 }

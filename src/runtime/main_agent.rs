@@ -191,7 +191,7 @@ impl State {
         let Some(current) = &self.current else { return self.queue(text).map(Steered::Said) };
         let noted = match kind {
             NoteKind::Steer => current.tiller.steer(text),
-            NoteKind::FollowUp => current.tiller.follow_up(text),
+            NoteKind::FollowUp | NoteKind::Line => current.tiller.follow_up(text),
         };
         match noted {
             Ok(id) => {

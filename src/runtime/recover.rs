@@ -114,7 +114,7 @@ fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
         Some(End::Failed { why }) => (TaskStatus::Failed, why),
         Some(End::Aborted) => (TaskStatus::Aborted, "Aborted before it was done.".to_owned()),
         None if dir.is_aborted(task.attempt) => (TaskStatus::Aborted, "Aborted before it was done.".to_owned()),
-        None => (TaskStatus::Interrupted, interrupted(dir.id(), task.status)),
+        Some(End::Interrupted) | None => (TaskStatus::Interrupted, interrupted(dir.id(), task.status)),
     };
     let calls = |session: &Session| session.context().iter().filter(|message| message.role == Role::Assistant).count();
     let total = session.as_ref().map(|session| session.bill().total()).unwrap_or_default();

@@ -99,6 +99,6 @@ impl Actor for Worker {
 fn note(tiller: &Tiller, kind: NoteKind, text: String) -> Result<NoteId, Unheard> {
     match kind {
         NoteKind::Steer => tiller.steer(text),
-        NoteKind::FollowUp => tiller.follow_up(text),
+        NoteKind::FollowUp | NoteKind::Line => tiller.follow_up(text),
     }
 }

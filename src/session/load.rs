@@ -160,7 +160,12 @@ impl Way {
                     return;
                 }
             }
-            Record::User { .. } | Record::Note { .. } | Record::Reminder { .. } | Record::Assistant { .. } => {
+            Record::User { .. }
+            | Record::Report { .. }
+            | Record::Note { .. }
+            | Record::Reminder { .. }
+            | Record::Restored { .. }
+            | Record::Assistant { .. } => {
                 for call in self.context.open_calls().to_vec() {
                     damage.push(format!("the answer to {call} is lost"));
                     let record = Record::ToolResult { message: unanswered(&call, LOST) };
@@ -170,6 +175,9 @@ impl Way {
             Record::Session { .. }
             | Record::Discarded { .. }
             | Record::Compaction(_)
+            | Record::Dropped { .. }
+            | Record::Posted(_)
+            | Record::Attempt { .. }
             | Record::Branch { .. }
             | Record::Title { .. }
             | Record::Ended { .. } => {}

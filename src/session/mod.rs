@@ -3,6 +3,7 @@
 
 mod compaction;
 mod error;
+mod facts;
 mod id;
 mod load;
 mod log;
@@ -24,9 +25,11 @@ use ulid::Ulid;
 
 pub use self::compaction::{Carried, Compaction, Item};
 pub use self::error::SessionError;
+use self::facts::Facts;
+pub use self::facts::Heard;
 pub use self::id::{EntryId, NoEntryId, SessionId};
 use self::log::{Line, Log};
-pub use self::record::{End, Kind, Record};
+pub use self::record::{End, Forked, Kind, Posted, Record};
 use self::scan::Scanned;
 pub use self::store::{Store, Summary};
 use self::tree::{Context, Node, Tree};
@@ -56,10 +59,8 @@ pub struct Session {
     log: Log,
     tree: Tree,
     context: Context,
-    bill: Bill,
-    title: Option<String>,
+    facts: Facts,
     next_seq: u64,
-    next_note: NoteId,
     damage: Vec<String>,
     refusal: Option<Refusal>,
     durability: Durability,
@@ -154,28 +155,48 @@ impl Session {
 
     /// Tokens of all model calls of the session, on all branches.
     pub fn usage(&self) -> Usage {
-        self.bill.total().usage
+        self.facts.bill.total().usage
     }
 
     /// All model calls of the session, on all branches, with those of earlier programs. Of calls that were written down
     /// without their cost the price is unknown.
     pub fn bill(&self) -> &Bill {
-        &self.bill
+        &self.facts.bill
     }
 
     /// Its last title.
     pub fn title(&self) -> Option<&str> {
-        self.title.as_deref()
+        self.facts.title.as_deref()
     }
 
     /// The id of the next note that somebody sends.
     pub fn next_note(&self) -> NoteId {
-        self.next_note
+        self.facts.next_note
     }
 
     /// Says that ids before `next` were given to notes, heard or not.
     pub fn notes_given(&mut self, next: NoteId) {
-        self.next_note = self.next_note.max(next);
+        self.facts.next_note = self.facts.next_note.max(next);
+    }
+
+    /// The notes that were consumed, on all branches.
+    pub fn heard(&self) -> &Heard {
+        &self.facts.heard
+    }
+
+    /// Whether the report of that attempt of a task is in the conversation, on any branch.
+    pub fn is_told(&self, task: &str, attempt: u32) -> bool {
+        self.facts.is_told(task, attempt)
+    }
+
+    /// The attempt of its task that a worker began last; 0 before the first.
+    pub fn attempt(&self) -> u32 {
+        self.facts.attempt
+    }
+
+    /// How the last run ended; `None` while it goes on, or when its program died.
+    pub fn end(&self) -> Option<&End> {
+        self.facts.end.as_ref()
     }
 
     /// What was skipped, mended or set aside when it was opened, one sentence each.
@@ -206,14 +227,7 @@ impl Session {
         self.dirty = true;
         self.tree.grow(Node::new(id, self.next_seq, record.kind(), span).behind(self.tree.leaf_at()));
         self.next_seq += 1;
-        if let Some((model, usage, cost)) = record.call() {
-            self.bill.call(model, usage, cost);
-        }
-        match &record {
-            Record::Note { note } => self.notes_given(NoteId(note.id.0.saturating_add(1))),
-            Record::Title { title } => self.title = Some(title.clone()),
-            _ => {}
-        }
+        self.facts.take(&record);
         self.context.push(id, &record);
         Ok(id)
     }
@@ -288,7 +302,10 @@ impl Session {
     /// Writes the first entry of a file.
     fn begin(&mut self) -> Result<(), SessionError> {
         self.fresh = true;
-        self.append(Record::Session { program: concat!("tillerman ", env!("CARGO_PKG_VERSION")).to_owned() })?;
+        self.append(Record::Session {
+            program: concat!("tillerman ", env!("CARGO_PKG_VERSION")).to_owned(),
+            from: None,
+        })?;
         Ok(())
     }
 
@@ -309,13 +326,18 @@ impl Session {
             },
             Record::ToolStarted { call } if !open.contains(call) => Err(SessionError::NoCall(call.clone())),
             Record::User { .. }
+            | Record::Report { .. }
             | Record::Note { .. }
             | Record::Reminder { .. }
+            | Record::Restored { .. }
             | Record::Assistant { .. }
             | Record::Compaction(_) => open.first().map_or(Ok(()), |call| Err(SessionError::Unanswered(call.clone()))),
             Record::Session { .. }
             | Record::Discarded { .. }
             | Record::ToolStarted { .. }
+            | Record::Dropped { .. }
+            | Record::Posted(_)
+            | Record::Attempt { .. }
             | Record::Branch { .. }
             | Record::Title { .. }
             | Record::Ended { .. } => Ok(()),
@@ -329,10 +351,8 @@ impl Session {
             id,
             log,
             context: Context::default(),
-            bill: scanned.bill,
-            title: scanned.title.clone(),
+            facts: scanned.facts.with_first_note(),
             next_seq: scanned.next_seq,
-            next_note: NoteId(scanned.next_note.max(1)),
             refusal,
             durability: Durability::default(),
             dirty: false,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::EntryId;
 use super::compaction::Compaction;
-use crate::message::{CallId, Message, Note, Usage, Usd};
+use super::{EntryId, SessionId};
+use crate::message::{CallId, Image, Message, Note, NoteId, Usage, Usd};
 
 /// Stands for the model of a summary that an early version wrote down without it.
 pub(super) const UNNAMED: &str = "unknown";
@@ -21,9 +21,24 @@ pub enum Record {
     Session {
         /// The program that made it, with its version.
         program: String,
+        /// Where it was forked from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Forked>,
     },
-    /// A person's line, a brief or a report.
+    /// A person's line or a brief.
     User {
+        /// The message.
+        message: Arc<Message>,
+        /// As what it waited, if it had to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        posted: Option<NoteId>,
+    },
+    /// A worker's report to its main agent. With it an attempt of a task counts as told.
+    Report {
+        /// The task, as in `t_001`.
+        task: String,
+        /// Which attempt of it, from 1.
+        attempt: u32,
         /// The message.
         message: Arc<Message>,
     },
@@ -65,7 +80,19 @@ pub enum Record {
     Note {
         /// The note.
         note: Note,
+        /// The model call before which it was heard, from 1; 0 where an early version did not write it down.
+        #[serde(default)]
+        turn: u32,
     },
+    /// Notes that nobody will hear any more.
+    Dropped {
+        /// Which.
+        notes: Vec<NoteId>,
+        /// Why not.
+        why: String,
+    },
+    /// A note on its way; only in an inbox, never in a conversation.
+    Posted(Posted),
     /// Words of the runtime to the model, for example that the turns are used up. No person said them.
     Reminder {
         /// The message.
@@ -73,6 +100,18 @@ pub enum Record {
     },
     /// Everything older was replaced by a shorter beginning.
     Compaction(Compaction),
+    /// An entry that a compaction had left out is said again.
+    Restored {
+        /// Which.
+        entry: EntryId,
+        /// Its words, as a message that says where they come from.
+        message: Arc<Message>,
+    },
+    /// A worker begins with its task, or goes on with it after an end.
+    Attempt {
+        /// Which attempt, from 1.
+        number: u32,
+    },
     /// The leaf moved; what was said after `to` is on another branch now.
     Branch {
         /// The entry that the next one follows.
@@ -90,6 +129,27 @@ pub enum Record {
     },
 }
 
+/// The place in another session at which a session begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forked {
+    /// That session.
+    pub session: SessionId,
+    /// The last entry that both have.
+    pub entry: EntryId,
+}
+
+/// A note on its way, on the disk before its sender is told that it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Posted {
+    /// The note.
+    pub note: Note,
+    /// Who sent it: `person`, `main` or a task as in `t_003`.
+    pub from: String,
+    /// Pictures that belong to a line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
@@ -98,6 +158,8 @@ pub enum End {
     Completed,
     /// Somebody stopped it.
     Aborted,
+    /// The program ended.
+    Interrupted,
     /// The turns were used up.
     TurnLimit,
     /// A fault.
@@ -115,6 +177,8 @@ pub enum Kind {
     Session,
     /// [`Record::User`].
     User,
+    /// [`Record::Report`].
+    Report,
     /// [`Record::Assistant`].
     Assistant,
     /// [`Record::Discarded`].
@@ -125,10 +189,18 @@ pub enum Kind {
     ToolResult,
     /// [`Record::Note`].
     Note,
+    /// [`Record::Dropped`].
+    Dropped,
+    /// [`Record::Posted`].
+    Posted,
     /// [`Record::Reminder`].
     Reminder,
     /// [`Record::Compaction`], and in a context a message of its head.
     Compaction,
+    /// [`Record::Restored`].
+    Restored,
+    /// [`Record::Attempt`].
+    Attempt,
     /// [`Record::Branch`].
     Branch,
     /// [`Record::Title`].
@@ -143,7 +215,7 @@ pub enum Kind {
 impl Record {
     /// A person's line.
     pub fn user(said: impl Into<Message>) -> Record {
-        Record::User { message: Arc::new(said.into()) }
+        Record::User { message: Arc::new(said.into()), posted: None }
     }
 
     /// What it is.
@@ -151,13 +223,18 @@ impl Record {
         match self {
             Record::Session { .. } => Kind::Session,
             Record::User { .. } => Kind::User,
+            Record::Report { .. } => Kind::Report,
             Record::Assistant { .. } => Kind::Assistant,
             Record::Discarded { .. } => Kind::Discarded,
             Record::ToolStarted { .. } => Kind::ToolStarted,
             Record::ToolResult { .. } => Kind::ToolResult,
             Record::Note { .. } => Kind::Note,
+            Record::Dropped { .. } => Kind::Dropped,
+            Record::Posted(_) => Kind::Posted,
             Record::Reminder { .. } => Kind::Reminder,
             Record::Compaction(_) => Kind::Compaction,
+            Record::Restored { .. } => Kind::Restored,
+            Record::Attempt { .. } => Kind::Attempt,
             Record::Branch { .. } => Kind::Branch,
             Record::Title { .. } => Kind::Title,
             Record::Ended { .. } => Kind::Ended,
@@ -177,10 +254,15 @@ impl Record {
             }
             Record::Session { .. }
             | Record::User { .. }
+            | Record::Report { .. }
             | Record::ToolStarted { .. }
             | Record::ToolResult { .. }
             | Record::Note { .. }
+            | Record::Dropped { .. }
+            | Record::Posted(_)
             | Record::Reminder { .. }
+            | Record::Restored { .. }
+            | Record::Attempt { .. }
             | Record::Branch { .. }
             | Record::Title { .. }
             | Record::Ended { .. } => None,
@@ -194,13 +276,18 @@ impl Kind {
         match name {
             "session" => Kind::Session,
             "user" => Kind::User,
+            "report" => Kind::Report,
             "assistant" => Kind::Assistant,
             "discarded" => Kind::Discarded,
             "tool_started" => Kind::ToolStarted,
             "tool_result" => Kind::ToolResult,
             "note" => Kind::Note,
+            "dropped" => Kind::Dropped,
+            "posted" => Kind::Posted,
             "reminder" => Kind::Reminder,
             "compaction" => Kind::Compaction,
+            "restored" => Kind::Restored,
+            "attempt" => Kind::Attempt,
             "branch" => Kind::Branch,
             "title" => Kind::Title,
             "ended" => Kind::Ended,

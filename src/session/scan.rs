@@ -7,12 +7,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::EntryId;
+use super::facts::Facts;
 use super::log::{MAX_LINE, Span, VERSION, is_sealed};
-use super::record::{Kind, UNNAMED};
+use super::record::{End, Kind};
 use super::tree::{Node, Tree};
-use crate::message::{Bill, Usage, Usd};
+use crate::message::{NoteId, Usage, Usd};
 
 /// Most findings that are kept; more are counted.
 const MOST_FINDINGS: usize = 100;
@@ -23,10 +25,8 @@ pub(super) struct Scanned {
     pub(super) tree: Tree,
     /// Where each entry is in the tree, to be forgotten with the scan.
     known: HashMap<EntryId, usize>,
-    pub(super) bill: Bill,
-    pub(super) title: Option<String>,
+    pub(super) facts: Facts,
     pub(super) next_seq: u64,
-    pub(super) next_note: u64,
     /// Bytes up to the end of the last line that ends in a newline.
     pub(super) whole: u64,
     /// What follows them.
@@ -78,6 +78,13 @@ struct Gist<'a> {
     title: Option<Cow<'a, str>>,
     #[serde(borrow)]
     to: Option<Cow<'a, str>>,
+    posted: Option<u64>,
+    notes: Option<Vec<u64>>,
+    #[serde(borrow)]
+    task: Option<Cow<'a, str>>,
+    attempt: Option<u32>,
+    number: Option<u32>,
+    end: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -180,16 +187,6 @@ impl Scanned {
             self.find(at, &format!("has number {}, expected {}", head.seq, self.next_seq));
         }
         self.next_seq = self.next_seq.max(head.seq.saturating_add(1));
-        if let Some(usage) = head.data.usage {
-            // A compaction without a model is one without a summary, or of an early version.
-            let unnamed = (usage.context() > 0).then_some(UNNAMED);
-            if let Some(model) = head.data.model.as_deref().or(unnamed) {
-                self.bill.call(model, usage, head.data.cost);
-            }
-        }
-        if let Some(note) = &head.data.note {
-            self.next_note = self.next_note.max(note.id.saturating_add(1));
-        }
         let kind = Kind::parse(&head.kind);
         let leaf = self.tree.leaf_at();
         let place = |name: &str| name.parse().ok().and_then(|id: EntryId| self.known.get(&id).copied());
@@ -201,13 +198,49 @@ impl Scanned {
         let to = head.data.to.as_deref().and_then(place);
         self.known.insert(id, self.tree.len());
         self.tree.grow(Node::new(id, head.seq, kind, span).behind(parent));
-        match (kind, &head.data.title, &head.data.to) {
-            (Kind::Title, Some(title), _) => self.title = Some(title.clone().into_owned()),
-            (Kind::Branch, _, Some(_)) => match to.or(leaf) {
+        head.data.tell(kind, &mut self.facts);
+        if kind == Kind::Branch {
+            match to.or(leaf) {
                 Some(to) => self.tree.turn_to(to),
                 None => self.find(at, "branches to an entry that is not there"),
-            },
-            _ => {}
+            }
+        }
+    }
+}
+
+impl Gist<'_> {
+    /// What a line says besides the conversation; its type says what its fields mean.
+    fn tell(&self, kind: Kind, facts: &mut Facts) {
+        facts.went(kind);
+        match kind {
+            Kind::Assistant | Kind::Discarded | Kind::Compaction => {
+                if let Some(usage) = self.usage {
+                    facts.paid(self.model.as_deref(), usage, self.cost);
+                }
+            }
+            Kind::Note => self.note.iter().for_each(|note| facts.hear(NoteId(note.id))),
+            Kind::User => self.posted.iter().for_each(|note| facts.hear(NoteId(*note))),
+            Kind::Dropped => self.notes.iter().flatten().for_each(|note| facts.hear(NoteId(*note))),
+            Kind::Posted => self.note.iter().for_each(|note| facts.given(NoteId(note.id))),
+            Kind::Report => {
+                if let (Some(task), Some(attempt)) = (&self.task, self.attempt) {
+                    facts.tell(task, attempt);
+                }
+            }
+            Kind::Attempt => facts.attempt = self.number.unwrap_or(facts.attempt),
+            Kind::Title => facts.title = self.title.clone().map(Cow::into_owned).or(facts.title.take()),
+            // An end that a later version knows is an end too.
+            Kind::Ended => {
+                let end = self.end.clone().and_then(|end| serde_json::from_value(end).ok());
+                facts.end = Some(end.unwrap_or(End::Interrupted));
+            }
+            Kind::Session
+            | Kind::ToolStarted
+            | Kind::ToolResult
+            | Kind::Reminder
+            | Kind::Restored
+            | Kind::Branch
+            | Kind::Unknown => {}
         }
     }
 }

@@ -202,7 +202,7 @@ fn title_in(bytes: &[u8]) -> Option<String> {
 
 fn first_line_in(bytes: &[u8]) -> Option<String> {
     records(bytes, br#""type":"user""#).find_map(|record| match record {
-        Record::User { message } => {
+        Record::User { message, .. } => {
             let text = message.text();
             let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
             let cut: String = line.chars().take(TITLE).collect();

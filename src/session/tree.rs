@@ -171,8 +171,11 @@ impl Context {
     pub(super) fn push(&mut self, id: EntryId, record: &Record) {
         let kind = record.kind();
         match record {
-            Record::User { message } | Record::Reminder { message } => self.add(id, kind, Arc::clone(message)),
-            Record::Note { note } => self.add(id, kind, Arc::new(Message::user(note.text.clone()))),
+            Record::User { message, .. }
+            | Record::Report { message, .. }
+            | Record::Reminder { message }
+            | Record::Restored { message, .. } => self.add(id, kind, Arc::clone(message)),
+            Record::Note { note, .. } => self.add(id, kind, Arc::new(Message::user(note.text.clone()))),
             Record::Assistant { message, usage, model, .. } => {
                 self.open = message.calls().map(|call| call.id.clone()).collect();
                 self.add(id, kind, Arc::clone(message));
@@ -183,6 +186,9 @@ impl Context {
             Record::Session { .. }
             | Record::Discarded { .. }
             | Record::ToolStarted { .. }
+            | Record::Dropped { .. }
+            | Record::Posted(_)
+            | Record::Attempt { .. }
             | Record::Branch { .. }
             | Record::Title { .. }
             | Record::Ended { .. } => {}

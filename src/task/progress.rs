@@ -49,6 +49,7 @@ impl Progress {
                 let word = match note.kind {
                     NoteKind::Steer => "steered",
                     NoteKind::FollowUp => "follow-up",
+                    NoteKind::Line => "line",
                 };
                 Some(format!("{word}: {}", note.text))
             }

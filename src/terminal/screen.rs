@@ -182,6 +182,7 @@ fn seen(look: Look, note: &Note, turn: u32) -> String {
     let kind = match note.kind {
         NoteKind::Steer => "steer",
         NoteKind::FollowUp => "follow-up",
+        NoteKind::Line => "line",
     };
     look.dim(format!("↳ {kind} {} seen at turn {turn}", note.id))
 }

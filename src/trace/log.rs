@@ -105,6 +105,7 @@ impl Observer for RunLog {
                 let kind = match note.kind {
                     NoteKind::Steer => "steer",
                     NoteKind::FollowUp => "follow-up",
+                    NoteKind::Line => "line",
                 };
                 // Writing to a String does not fail.
                 let _ = writeln!(state.news, "{kind} {}: {}", note.id, excerpt(&note.text));

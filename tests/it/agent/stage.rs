@@ -260,7 +260,7 @@ fn line(event: &AgentEvent) -> String {
         }
         AgentEvent::Noted { note } => match note.kind {
             NoteKind::Steer => format!("steer {} {}", note.id, note.text),
-            NoteKind::FollowUp => format!("follow-up {} {}", note.id, note.text),
+            NoteKind::FollowUp | NoteKind::Line => format!("follow-up {} {}", note.id, note.text),
         },
         AgentEvent::Compacted { before, after, .. } => format!("compacted {}", before > after),
         AgentEvent::Retrying { attempt, wait, why } => format!("retrying {attempt} in {wait:?}: {why}"),

@@ -40,7 +40,7 @@ pub fn started(id: &str) -> Record {
 }
 
 pub fn note(id: u64, text: &str) -> Record {
-    Record::Note { note: Note { id: NoteId(id), kind: NoteKind::Steer, text: text.into() } }
+    Record::Note { note: Note { id: NoteId(id), kind: NoteKind::Steer, text: text.into() }, turn: 1 }
 }
 
 /// A session with two turns, calls, a note and a title, and its file.
