@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::{EntryId, SessionId};
 use crate::message::CallId;
@@ -58,6 +59,12 @@ pub enum SessionError {
     /// The conversation would have an answer without a call.
     #[error("there is no open call {0} to answer")]
     NoCall(CallId),
+    /// Notes come faster than the disk takes them.
+    #[error("{0} notes wait for the disk already; send this again later")]
+    InboxFull(usize),
+    /// A note could not be posted, nor those that were to be written with it.
+    #[error(transparent)]
+    Unposted(Arc<SessionError>),
     /// The entry is too large for a line.
     #[error("an entry of {0} bytes is too large for a session")]
     TooLong(usize),

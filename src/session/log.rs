@@ -57,10 +57,7 @@ impl Log {
 
     /// A new, empty file that only its owner may read; its folder is made too.
     pub(super) fn create(path: &Path) -> Result<Log, SessionError> {
-        if let Some(dir) = path.parent() {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
-            made.map_err(|source| SessionError::io("make the folder of", path, source))?;
-        }
+        make_folder(path)?;
         let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => SessionError::Exists(path.to_owned()),
@@ -76,6 +73,13 @@ impl Log {
         let file = file.map_err(|source| SessionError::io("open", path, source))?;
         lock(&file, path)?;
         Ok(Log::over(file, path))
+    }
+
+    /// A file beside a journal, made when it is missing. It has no lock of its own: the journal's holds for both.
+    pub(super) fn beside(path: &Path) -> Result<Log, SessionError> {
+        make_folder(path)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+        file.map(|file| Log::over(file, path)).map_err(|source| SessionError::io("open", path, source))
     }
 
     /// An existing file, for reading only, whoever writes it.
@@ -126,6 +130,34 @@ impl Log {
         }
         self.len += bytes.len() as u64;
         Ok(span)
+    }
+
+    /// Bytes up to the end of the last whole line.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Takes back what was appended behind that length and acknowledged to nobody.
+    pub(super) fn cut_back(&mut self, len: u64) {
+        self.len = len;
+        match &mut self.place {
+            Place::Memory(all) => all.truncate(usize::try_from(len).unwrap_or(usize::MAX)),
+            Place::File { file, .. } => self.ragged = file.set_len(len).is_err(),
+        }
+    }
+
+    /// Where the whole lines lie that are sealed.
+    pub(super) fn spans(&self) -> io::Result<Vec<Span>> {
+        let bytes = self.read(Span { offset: 0, len: usize::try_from(self.len).unwrap_or(usize::MAX) })?;
+        let mut spans = Vec::new();
+        let mut offset = 0;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            if is_sealed(line) {
+                spans.push(Span { offset, len: line.len() });
+            }
+            offset += line.len() as u64 + 1;
+        }
+        Ok(spans)
     }
 
     /// The bytes of a line.
@@ -189,6 +221,12 @@ impl Line<'_> {
 pub(super) fn is_sealed(line: &[u8]) -> bool {
     let Some((body, seal)) = line.len().checked_sub(SEAL).map(|at| line.split_at(at)) else { return false };
     seal == format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(body)).as_bytes()
+}
+
+fn make_folder(path: &Path) -> Result<(), SessionError> {
+    let Some(dir) = path.parent() else { return Ok(()) };
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|source| SessionError::io("make the folder of", path, source))
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {

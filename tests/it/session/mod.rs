@@ -2,6 +2,7 @@
 
 mod bill;
 mod damage;
+mod mailbox;
 mod store;
 mod tree;
 

@@ -1,0 +1,238 @@
+//! The inbox of a session on the disk: notes are there before their senders are told that they are, and they count as
+//! waiting until the session's own journal says that they were heard. Who hears them when is the loop's business.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::log::{Line, Log};
+use super::record::{Posted, Record};
+use super::scan::{self, Tail};
+use super::{Durability, EntryId, Heard, SessionError};
+use crate::message::NoteId;
+
+/// Most notes that may wait to be written. The disk is far behind then, and a sender had better hear of it.
+const MOST_UNWRITTEN: usize = 10_000;
+
+/// The notes posted to one session. Cheap to clone; all clones are one inbox.
+///
+/// Posts that come while the disk is busy with others share the next write and the next sync. There must be one inbox of
+/// a session at a time, in the program that has the session.
+#[derive(Clone)]
+pub struct Mailbox {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    durability: Durability,
+    /// `None` in memory.
+    path: Option<PathBuf>,
+    queue: Mutex<Queue>,
+    /// Held by the thread that writes; never while the queue is.
+    file: Mutex<Inbox>,
+}
+
+#[derive(Default)]
+struct Queue {
+    unwritten: VecDeque<Post>,
+    /// A thread is at work and will take what comes.
+    writing: bool,
+}
+
+struct Post {
+    posted: Posted,
+    done: Box<dyn FnOnce(Result<(), SessionError>) + Send>,
+}
+
+/// The file, once there is one.
+struct Inbox {
+    log: Option<Log>,
+    next_seq: u64,
+    next_note: NoteId,
+    damage: Vec<String>,
+    fresh: bool,
+}
+
+impl Mailbox {
+    /// An inbox that ends with the process.
+    pub fn in_memory() -> Mailbox {
+        Mailbox::over(None, Durability::Off, Inbox { log: Some(Log::in_memory()), ..Inbox::none() })
+    }
+
+    /// The inbox of the session with that file, whether or not the session exists. Nothing is made before the first
+    /// post. A torn end is set aside, damaged lines are passed over; see [`Mailbox::damage`].
+    ///
+    /// # Errors
+    /// [`SessionError::Newer`], or the file cannot be read.
+    pub fn of(session: &Path, durability: Durability) -> Result<Mailbox, SessionError> {
+        let path = path_of(session);
+        let inbox = if path.exists() { Inbox::open(&path)? } else { Inbox::none() };
+        Ok(Mailbox::over(Some(path), durability, inbox))
+    }
+
+    fn over(path: Option<PathBuf>, durability: Durability, inbox: Inbox) -> Mailbox {
+        let shared = Shared { durability, path, queue: Mutex::default(), file: Mutex::new(inbox) };
+        Mailbox { shared: Arc::new(shared) }
+    }
+
+    /// The notes that were posted and neither heard nor dropped, oldest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn waiting(&self, heard: &Heard) -> Result<Vec<Posted>, SessionError> {
+        let posted = self.posted()?;
+        Ok(posted.into_iter().filter(|posted| !heard.contains(posted.note.id)).collect())
+    }
+
+    /// All notes that were ever posted here, oldest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn posted(&self) -> Result<Vec<Posted>, SessionError> {
+        let inbox = self.inbox();
+        let Some(log) = &inbox.log else { return Ok(Vec::new()) };
+        let failed = |source| SessionError::io("read the inbox of", self.path(), source);
+        let mut posted = Vec::new();
+        for span in log.spans().map_err(failed)? {
+            let line = log.read(span).map_err(failed)?;
+            // What makes no sense was named when the file was opened.
+            if let Ok(Record::Posted(note)) = serde_json::from_slice(&line) {
+                posted.push(note);
+            }
+        }
+        Ok(posted)
+    }
+
+    /// The lowest id that no note here has.
+    pub fn next_note(&self) -> NoteId {
+        self.inbox().next_note
+    }
+
+    /// What was skipped or set aside when it was opened, one sentence each.
+    pub fn damage(&self) -> Vec<String> {
+        self.inbox().damage.clone()
+    }
+
+    /// Writes a note down and calls `done` when it survives the end of the power, as far as the durability asks for
+    /// it; or with the reason why it does not: then it is as if it had never been posted. The calls come in the order
+    /// of the posts, from a thread that may wait. Must be called inside a tokio runtime; does not wait itself.
+    pub fn post(&self, posted: Posted, done: impl FnOnce(Result<(), SessionError>) + Send + 'static) {
+        let mut queue = self.queue();
+        if queue.unwritten.len() >= MOST_UNWRITTEN {
+            drop(queue);
+            return done(Err(SessionError::InboxFull(MOST_UNWRITTEN)));
+        }
+        queue.unwritten.push_back(Post { posted, done: Box::new(done) });
+        if !mem::replace(&mut queue.writing, true) {
+            let mailbox = self.clone();
+            tokio::task::spawn_blocking(move || mailbox.write_all());
+        }
+    }
+
+    /// Writes until nothing is left to write.
+    fn write_all(&self) {
+        loop {
+            let batch = {
+                let mut queue = self.queue();
+                if queue.unwritten.is_empty() {
+                    queue.writing = false;
+                    return;
+                }
+                mem::take(&mut queue.unwritten)
+            };
+            let (notes, calls): (Vec<Posted>, Vec<_>) = batch.into_iter().map(|post| (post.posted, post.done)).unzip();
+            let written = self.write(notes).map_err(Arc::new);
+            for done in calls {
+                done(written.clone().map_err(SessionError::Unposted));
+            }
+        }
+    }
+
+    fn write(&self, notes: Vec<Posted>) -> Result<(), SessionError> {
+        let mut inbox = self.inbox();
+        if inbox.log.is_none() {
+            inbox.log = Some(Log::beside(self.path())?);
+            inbox.fresh = true;
+        }
+        inbox.append(notes, self.path(), self.shared.durability)
+    }
+
+    fn path(&self) -> &Path {
+        self.shared.path.as_deref().unwrap_or(Path::new("in memory"))
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.shared.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inbox {
+    fn none() -> Inbox {
+        Inbox { log: None, next_seq: 0, next_note: NoteId(1), damage: Vec::new(), fresh: false }
+    }
+
+    fn open(path: &Path) -> Result<Inbox, SessionError> {
+        let mut log = Log::beside(path)?;
+        let Some(file) = log.file() else { return Ok(Inbox::none()) };
+        let mut scanned = scan::scan(file).map_err(|source| SessionError::io("read the inbox of", path, source))?;
+        if let Some(version) = scanned.newer {
+            return Err(SessionError::Newer { path: path.to_owned(), version });
+        }
+        log.whole_up_to(scanned.whole);
+        match mem::take(&mut scanned.tail) {
+            Tail::Clean => {}
+            Tail::Unended(len) => {
+                log.whole_up_to(scanned.whole + len as u64);
+                log.append(b"\n").map_err(|source| SessionError::io("write the inbox of", path, source))?;
+            }
+            Tail::Torn(tail) => {
+                let aside = log.set_torn_aside(&tail)?;
+                scanned.damage.push(format!("the torn end of {} bytes was moved to {}", tail.len(), aside.display()));
+            }
+        }
+        let next_note = scanned.facts.with_first_note().next_note;
+        Ok(Inbox { log: Some(log), next_seq: scanned.next_seq, next_note, damage: scanned.damage, fresh: false })
+    }
+
+    /// All of the notes or, when the disk refuses, none.
+    fn append(&mut self, notes: Vec<Posted>, path: &Path, durability: Durability) -> Result<(), SessionError> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let (mut bytes, mut seq, mut next) = (Vec::new(), self.next_seq, self.next_note);
+        for posted in notes {
+            next = next.max(NoteId(posted.note.id.0.saturating_add(1)));
+            let record = Record::Posted(posted);
+            bytes.extend(Line { seq, id: EntryId::generate(), parent: None, record: &record }.encode()?);
+            seq += 1;
+        }
+        let before = log.len();
+        let failed = |source| SessionError::io("write the inbox of", path, source);
+        log.append(&bytes).map_err(failed)?;
+        if let Err(source) = synced(log, path, durability, mem::take(&mut self.fresh)) {
+            // Nobody is told that they were posted, so nobody may ever hear them.
+            log.cut_back(before);
+            return Err(SessionError::io("force to the disk the inbox of", path, source));
+        }
+        (self.next_seq, self.next_note) = (seq, next);
+        Ok(())
+    }
+}
+
+fn synced(log: &Log, path: &Path, durability: Durability, fresh: bool) -> std::io::Result<()> {
+    let Some(file) = log.file().filter(|_| durability != Durability::Off) else { return Ok(()) };
+    file.sync_data()?;
+    match path.parent().filter(|_| fresh) {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// The inbox's file, beside the session's: `x.jsonl` has `x.inbox.jsonl`.
+pub(super) fn path_of(session: &Path) -> PathBuf {
+    session.with_extension("inbox.jsonl")
+}
