@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::compaction::Compaction;
 use super::log::Log;
 use super::record::{Kind, Record};
 use super::scan::{self, Scanned, Tail};
@@ -109,10 +108,10 @@ impl Session {
         let mut findings = Vec::new();
         let mut first = 0;
         if let Some(at) = last
-            && let Some((_, Record::Compaction(Compaction { kept_from, .. }))) =
+            && let Some((_, Record::Compaction(compaction))) =
                 self.entry(path.get(at).copied().unwrap_or_default(), &mut findings)?
         {
-            let kept = kept_from.and_then(|kept| self.tree.find(kept));
+            let kept = compaction.kept_from.and_then(|kept| self.tree.find(kept));
             first = path.iter().position(|index| Some(*index) == kept).unwrap_or(at);
         }
         for (position, index) in path.iter().enumerate().skip(first) {

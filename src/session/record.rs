@@ -99,7 +99,7 @@ pub enum Record {
         message: Arc<Message>,
     },
     /// Everything older was replaced by a shorter beginning.
-    Compaction(Compaction),
+    Compaction(Box<Compaction>),
     /// An entry that a compaction had left out is said again.
     Restored {
         /// Which.

@@ -149,7 +149,7 @@ async fn keep(run: &mut Run<'_>, goal: &Goal, draft: Draft, before: u64, paid: P
     let mut compaction = draft.compaction;
     (compaction.before, compaction.after, compaction.why) = (before, after, goal.why.clone());
     (compaction.model, compaction.usage, compaction.cost) = (model.clone(), usage, cost);
-    run.session.append(Record::Compaction(compaction))?;
+    run.session.append(Record::Compaction(Box::new(compaction)))?;
     run.session.settle_meanwhile().await?;
     run.gauge.shortened(run.session.context());
     run.events.emit(&AgentEvent::Compacted { before, after, model, usage, cost });

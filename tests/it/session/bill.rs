@@ -15,7 +15,16 @@ fn usage(input: u64) -> Usage {
 fn shortened(model: Option<&str>, usage: Usage, cost: Option<Usd>) -> Record {
     let (head, carried) = (vec![Arc::new(Message::user("so far"))], Carried::default());
     let model = model.map(str::to_owned);
-    Record::Compaction(Compaction { head, carried, before: 9, after: 1, usage, cost, model, ..Compaction::default() })
+    Record::Compaction(Box::new(Compaction {
+        head,
+        carried,
+        before: 9,
+        after: 1,
+        usage,
+        cost,
+        model,
+        ..Compaction::default()
+    }))
 }
 
 fn bill(session: &Session) -> Vec<(String, Tally)> {
