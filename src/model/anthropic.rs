@@ -61,8 +61,10 @@ impl Format for Anthropic {
 impl Anthropic {
     /// Adjacent messages of one role become one.
     fn append(&self, out: &mut Transcript, message: &Message) {
+        let begins: &[u8] = br#"{"role":"user","content":["#;
+        out.person_first(message.role, begins, br#"{"type":"text","text":"(The beginning is summed up.)"}"#);
         let opening: &[u8] = match message.role {
-            Role::User => br#"{"role":"user","content":["#,
+            Role::User => begins,
             Role::Assistant => br#"{"role":"assistant","content":["#,
         };
         for block in &message.blocks {

@@ -111,6 +111,14 @@ impl Transcript {
         }
     }
 
+    /// Formats in which a person must speak first get a word for one when the model does, as when the conversation begins
+    /// with a summary in its role.
+    pub(super) fn person_first(&mut self, role: Role, opening: &[u8], part: &[u8]) {
+        if self.role.is_none() && role == Role::Assistant {
+            self.push_part(Role::User, opening, part, false);
+        }
+    }
+
     /// Puts bytes behind the results of the assistant's last message, before anything a person said since.
     pub fn insert_result(&mut self, bytes: &[u8]) {
         self.bytes.splice(self.results..self.results, bytes.iter().copied());

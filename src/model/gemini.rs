@@ -76,8 +76,10 @@ impl Format for Gemini {
 impl Gemini {
     /// Adjacent messages of one role become one.
     fn append(&self, out: &mut Transcript, message: &Message) {
+        let begins: &[u8] = br#"{"role":"user","parts":["#;
+        out.person_first(message.role, begins, br#"{"text":"(The beginning is summed up.)"}"#);
         let opening: &[u8] = match message.role {
-            Role::User => br#"{"role":"user","parts":["#,
+            Role::User => begins,
             Role::Assistant => br#"{"role":"model","parts":["#,
         };
         let proven = out.unproven == 0;

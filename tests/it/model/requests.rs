@@ -353,3 +353,23 @@ async fn conversations_do_not_mix_and_a_changed_beginning_is_seen() {
         }
     }
 }
+
+/// S2-22, S2-72: a conversation that begins with a summary in the model's role, merged with what the model said next.
+#[tokio::test]
+async fn s2_22_a_model_that_speaks_first_is_written_as_each_format_takes_it() {
+    let assistant_first =
+        || vec![Message::assistant("[Summary]\nx"), Message::assistant("and"), Message::user("go on")];
+    let body = sent(CHAT, assistant_first()).await.body;
+    let roles = |list: &Value| list.as_array().unwrap().iter().map(|m| m["role"].clone()).collect::<Vec<_>>();
+    assert_eq!(roles(&body["messages"]), ["developer", "assistant", "assistant", "user"]);
+    let begins = "(The beginning is summed up.)";
+    let messages = &sent(ANTHROPIC, assistant_first()).await.body["messages"];
+    assert_eq!(roles(messages), ["user", "assistant", "user"]);
+    assert_eq!(messages[0]["content"], json!([{"type": "text", "text": begins}]));
+    let contents = &sent(GEMINI, assistant_first()).await.body["contents"];
+    assert_eq!(roles(contents), ["user", "model", "user"]);
+    assert_eq!(contents[0]["parts"], json!([{"text": begins}]));
+    for id in [RESPONSES, OLLAMA] {
+        sent(id, assistant_first()).await;
+    }
+}
