@@ -140,7 +140,8 @@ impl<'a> Checked<'a> {
         }
         let max_turns = self.number(turns, 1..=1_000_000)?.and_then(|turns| u32::try_from(turns).ok());
         let parallel = self.flag("parallel_tools")?;
-        Ok(Limits { max_turns, max_tokens, context_window, parallel, ..Limits::default() })
+        let compacting = self.compacting()?;
+        Ok(Limits { max_turns, max_tokens, context_window, parallel, compacting, ..Limits::default() })
     }
 
     pub(super) fn crew(&self) -> Result<CrewLimits, ConfigError> {
@@ -195,7 +196,7 @@ impl<'a> Checked<'a> {
         KEYS.iter().filter_map(|key| written(key.name)).collect()
     }
 
-    fn number(&self, key: &'static str, range: RangeInclusive<u64>) -> Result<Option<u64>, ConfigError> {
+    pub(super) fn number(&self, key: &'static str, range: RangeInclusive<u64>) -> Result<Option<u64>, ConfigError> {
         let Some(setting) = self.raw.get(key) else { return Ok(None) };
         let number = match &setting.value {
             Value::Number(number) => number.as_u64(),
@@ -215,7 +216,7 @@ impl<'a> Checked<'a> {
         }
     }
 
-    fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)], default: T) -> Result<T, ConfigError> {
+    pub(super) fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)], default: T) -> Result<T, ConfigError> {
         let Some(setting) = self.raw.get(key) else { return Ok(default) };
         let written = match &setting.value {
             // YAML 1.1 readers taught people that a bare `off` is a truth value.
@@ -241,7 +242,7 @@ pub(super) fn wrong(key: &'static str, setting: &Setting, expected: &str) -> Con
 }
 
 /// A value as a person would write it on one line, cut if it is long.
-fn plain(value: &Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),

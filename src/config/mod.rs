@@ -2,6 +2,7 @@
 
 mod cast;
 mod checked;
+mod compaction;
 mod dotenv;
 mod init;
 mod keys;

@@ -1,6 +1,7 @@
 //! Settings: which layer wins, what is refused, what is only warned about. Trust is in `trust`, the template in `init`.
 
 mod cast;
+mod compaction;
 mod init;
 mod trust;
 
