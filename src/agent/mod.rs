@@ -11,6 +11,7 @@ mod think;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use self::compact::now::{Shortened, compact_now};
 pub use self::compact::policy::{Compacting, Count, Keep, Trigger, When};
 pub use self::inbox::{Inbox, Tiller, Unheard};
 pub use self::run::run;

@@ -99,7 +99,7 @@ enum Ears {
 }
 
 impl<'a> Run<'a> {
-    fn new(agent: &'a Agent, session: &'a mut Session, inbox: &'a mut Inbox, events: &'a Events) -> Run<'a> {
+    pub(super) fn new(agent: &'a Agent, session: &'a mut Session, inbox: &'a mut Inbox, events: &'a Events) -> Run<'a> {
         Run {
             gauge: Gauge::new(agent, session),
             agent,

@@ -112,7 +112,11 @@ fn recent(view: View<'_>, keep: u64) -> usize {
 
 fn half(view: View<'_>, asked: bool) -> usize {
     let all = view.origins.iter().filter(|origin| counts(origin)).count();
-    let old = if asked { (all / 2).max(HALF) } else { all / 2 };
+    let old = match asked {
+        true if all < HALF => 0,
+        true => (all / 2).max(HALF),
+        false => all / 2,
+    };
     let mut counted = view.origins.iter().enumerate().filter(|(_, origin)| counts(origin)).skip(old);
     counted.next().map_or(view.messages.len(), |(index, _)| index)
 }

@@ -36,21 +36,24 @@ struct Way<'a> {
     cut: bool,
 }
 
-/// The best that makes it shorter: with the summaries; without those that nobody could write; with long outputs cut.
+/// The best that makes it shorter: with the summaries; and where room is needed also without them, or with long outputs
+/// cut.
 pub(super) fn best(run: &Run<'_>, goal: &Goal, plan: &Plan, summed: &[Option<Summed>]) -> Option<Draft> {
     let before = run.gauge.tokens(run.session.context());
     let texts: Vec<Option<&str>> = summed.iter().map(|sum| sum.as_ref().map(|sum| sum.text.as_str())).collect();
     let none: Vec<Option<&str>> = vec![None; texts.len()];
     let whole = draft(run, plan, Way { texts: &texts, cut: false });
     let helps = whole.tokens < before;
-    if is_enough(run, goal, &whole, before) {
+    // Where there is no need, nothing goes that no summary stands for.
+    let may = goal.needed || texts.iter().all(Option::is_some);
+    if may && is_enough(run, goal, &whole, before) {
         return Some(whole);
+    }
+    if !goal.needed {
+        return None;
     }
     let cut = |texts| draft(run, plan, Way { texts, cut: true });
     let shorter = |draft: &Draft| draft.tokens < before;
-    if !goal.needed {
-        return Some(draft(run, plan, Way { texts: &none, cut: false })).filter(shorter);
-    }
     let with = helps.then(|| cut(&texts)).filter(shorter);
     with.or_else(|| Some(cut(&none)).filter(shorter))
 }
@@ -59,13 +62,13 @@ pub(super) fn best(run: &Run<'_>, goal: &Goal, plan: &Plan, summed: &[Option<Sum
 fn is_enough(run: &Run<'_>, goal: &Goal, draft: &Draft, before: u64) -> bool {
     let limits = &run.agent.limits;
     let size = run.gauge.fixed() + draft.tokens;
+    let much = draft.tokens < before / 10 * 9;
     match limits.compacting.trigger {
         // Where messages are counted, fewer messages are enough.
         Trigger::Messages(_) if !goal.needed => size < limits.context_window,
-        Trigger::Window(percent) if !goal.asked => {
-            draft.tokens < before / 10 * 9 && size < limits.context_window.saturating_mul(u64::from(percent)) / 100
-        }
-        _ => draft.tokens < before / 10 * 9 && size < limits.context_window,
+        _ if goal.asked => draft.tokens < before,
+        Trigger::Window(percent) => much && size < limits.context_window.saturating_mul(u64::from(percent)) / 100,
+        Trigger::Never | Trigger::Tokens(..) | Trigger::Messages(_) => much && size < limits.context_window,
     }
 }
 

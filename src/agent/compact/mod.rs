@@ -1,9 +1,11 @@
 //! Makes room: when the conversation becomes too long, its older part becomes a summary. When that fails or helps too
 //! little, outputs and turns are left out instead. One try each, nothing is repeated.
 
+mod archive;
 mod ask;
 mod cut;
 mod draft;
+pub(super) mod now;
 pub(super) mod policy;
 mod summary;
 mod watch;
@@ -105,10 +107,13 @@ async fn shorten(run: &mut Run<'_>, goal: &Goal) -> Result<bool, Halt> {
         false => return Ok(false),
     };
     let paid = Paid::of(&summed);
-    let Some(draft) = draft::best(run, goal, &plan, &summed) else {
+    let Some(mut draft) = draft::best(run, goal, &plan, &summed) else {
         paid.wasted(run, "its summary makes nothing shorter")?;
         return Ok(false);
     };
+    if run.agent.limits.compacting.archive {
+        draft.compaction.archive = archive::save(run.session, pieces.concat()).await;
+    }
     keep(run, goal, draft, before, paid).await?;
     Ok(true)
 }

@@ -5,5 +5,6 @@ mod compact;
 mod control;
 mod faults;
 mod gauge;
+mod presets;
 pub mod stage;
 mod turns;
