@@ -270,7 +270,7 @@ async fn by_hand_nothing_goes_without_a_summary() {
     let fails = Step::fails(tillerman::model::Fault::Unavailable, "down");
     let (done, session, _) = by_hand(20, Compacting::S2, vec![fails]).await;
     assert_eq!((done, session.context().len()), (Shortened::Not, 20));
-    let (done, session, _) = by_hand(20, Compacting::DEFAULT, vec![Step::says(&"long ".repeat(500))]).await;
+    let (done, session, _) = by_hand(20, Compacting::DEFAULT, vec![Step::says("long ".repeat(500))]).await;
     assert_eq!((done, session.context().len()), (Shortened::Not, 20));
     assert_eq!(session.bill().total().calls, 11, "ten replies, and what was paid for");
 }

@@ -1,6 +1,6 @@
 //! The promises of S0: Mini-Agent, the loop after Pi.
 
-use super::{Promise, later, tested};
+use super::{Promise, tested};
 
 pub const PROMISES: &[Promise] = &[
     tested("S0-01", "parity::run::s0_01_results_are_fed_back_until_no_tool_is_asked_for"),
