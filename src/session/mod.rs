@@ -1,9 +1,11 @@
 //! A conversation: an append-only tree of entries, its leaf, and the messages from the root to the leaf. How a line
 //! looks is in `log`, how a file of unknown state is read in `scan` and `load`, which sessions there are in `store`.
 
+mod branches;
 mod compaction;
 mod error;
 mod facts;
+mod glance;
 mod id;
 mod load;
 mod log;
@@ -11,6 +13,7 @@ mod mailbox;
 mod names;
 mod record;
 mod scan;
+mod shape;
 pub mod store;
 mod tree;
 
@@ -24,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 use ulid::Ulid;
 
+pub use self::branches::{Branch, Turn};
 pub use self::compaction::{Carried, Compaction, Item};
 pub use self::error::SessionError;
 use self::facts::Facts;
@@ -80,6 +84,17 @@ enum Refusal {
     Newer(u32),
 }
 
+/// The program, with its version.
+const PROGRAM: &str = concat!("tillerman ", env!("CARGO_PKG_VERSION"));
+
+/// A name that no other session has, in order of time.
+fn fresh_name() -> String {
+    let unique = Ulid::generate().to_string().to_lowercase();
+    let now = Timestamp::now();
+    let unique: String = unique.chars().skip(20).collect();
+    format!("{}-{:03}{unique}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_millisecond())
+}
+
 impl Session {
     /// A session that ends with the process.
     pub fn in_memory() -> Session {
@@ -92,11 +107,7 @@ impl Session {
     /// # Errors
     /// The folder cannot be made or written.
     pub fn create(dir: &Path) -> Result<Session, SessionError> {
-        let unique = Ulid::generate().to_string().to_lowercase();
-        let now = Timestamp::now();
-        let unique: String = unique.chars().skip(20).collect();
-        let name = format!("{}-{:03}{unique}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_millisecond());
-        Session::create_named(&dir.join(format!("{name}.jsonl")))
+        Session::create_named(&dir.join(format!("{}.jsonl", fresh_name())))
     }
 
     /// A new session in the file, whose name becomes its id.
@@ -304,10 +315,7 @@ impl Session {
     /// Writes the first entry of a file.
     fn begin(&mut self) -> Result<(), SessionError> {
         self.fresh = true;
-        self.append(Record::Session {
-            program: concat!("tillerman ", env!("CARGO_PKG_VERSION")).to_owned(),
-            from: None,
-        })?;
+        self.append(Record::Session { program: PROGRAM.to_owned(), from: None })?;
         Ok(())
     }
 

@@ -1,7 +1,9 @@
 //! Sessions: what is written is there again, whatever happens to the file; nothing is forgotten.
 
 mod bill;
+mod branches;
 mod damage;
+mod fork;
 mod mailbox;
 mod store;
 mod tree;
