@@ -192,7 +192,7 @@ fn unanswered(call: &CallId, why: &str) -> Arc<Message> {
 }
 
 /// Reads the file and refuses what is not a session.
-fn scanned(log: &mut Log, path: &Path) -> Result<Scanned, SessionError> {
+pub(super) fn scanned(log: &mut Log, path: &Path) -> Result<Scanned, SessionError> {
     let Some(file) = log.file() else { return Ok(Scanned::default()) };
     let scanned = scan::scan(file).map_err(|source| SessionError::io("read", path, source))?;
     let ours = scanned.ours || scanned.tree.len() > 0 || scanned.newer.is_some();

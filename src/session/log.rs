@@ -1,13 +1,14 @@
 //! The bytes of a session: one JSON line per entry, its checksum last, appended in one write. What the entries mean to
 //! each other is in `tree`; how a file of unknown state is read is in `scan`.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
 use super::record::Record;
 use super::{EntryId, SessionError};
@@ -104,6 +105,15 @@ impl Log {
             Place::File { path, .. } => Some(path),
             Place::Memory(_) => None,
         }
+    }
+
+    /// Gives the file another name in the same folder.
+    pub(super) fn rename(&mut self, to: &Path) -> io::Result<()> {
+        if let Place::File { path, .. } = &mut self.place {
+            fs::rename(&*path, to)?;
+            to.clone_into(path);
+        }
+        Ok(())
     }
 
     /// Says how far the file was found whole.
@@ -208,12 +218,28 @@ impl Line<'_> {
             *brace = b',';
         }
         bytes.pop();
-        let seal = format!("{:08x}", crc32fast::hash(&bytes));
-        bytes.extend_from_slice(format!(",\"crc\":\"{seal}\"}}\n").as_bytes());
-        match bytes.len() {
-            len if len > MAX_LINE => Err(SessionError::TooLong(len)),
-            _ => Ok(bytes),
-        }
+        sealed(bytes)
+    }
+}
+
+/// A line as it is written in another place of another file: with all that it says, at that number, behind that entry.
+pub(super) fn moved(line: &[u8], seq: u64, parent: EntryId) -> Result<Vec<u8>, SessionError> {
+    let mut fields: Map<String, Value> = serde_json::from_slice(line).map_err(SessionError::Encode)?;
+    fields.shift_remove("crc");
+    fields.insert("seq".to_owned(), seq.into());
+    fields.insert("parent".to_owned(), parent.to_string().into());
+    let mut bytes = serde_json::to_vec(&fields).map_err(SessionError::Encode)?;
+    bytes.pop();
+    sealed(bytes)
+}
+
+/// The line with its checksum and its newline.
+fn sealed(mut bytes: Vec<u8>) -> Result<Vec<u8>, SessionError> {
+    let seal = format!("{:08x}", crc32fast::hash(&bytes));
+    bytes.extend_from_slice(format!(",\"crc\":\"{seal}\"}}\n").as_bytes());
+    match bytes.len() {
+        len if len > MAX_LINE => Err(SessionError::TooLong(len)),
+        _ => Ok(bytes),
     }
 }
 

@@ -136,6 +136,8 @@ pub struct Forked {
     pub session: SessionId,
     /// The last entry that both have.
     pub entry: EntryId,
+    /// The number of that entry here; what has no higher one was paid for there.
+    pub number: u64,
 }
 
 /// A note on its way, on the disk before its sender is told that it is.

@@ -27,6 +27,8 @@ pub(super) struct Scanned {
     known: HashMap<EntryId, usize>,
     pub(super) facts: Facts,
     pub(super) next_seq: u64,
+    /// Entries up to this number were taken over from another session; 0 when none were.
+    inherited: u64,
     /// Bytes up to the end of the last line that ends in a newline.
     pub(super) whole: u64,
     /// What follows them.
@@ -85,6 +87,13 @@ struct Gist<'a> {
     attempt: Option<u32>,
     number: Option<u32>,
     end: Option<Value>,
+    from: Option<ForkGist>,
+}
+
+#[derive(Deserialize)]
+struct ForkGist {
+    #[serde(default)]
+    number: u64,
 }
 
 #[derive(Deserialize)]
@@ -198,7 +207,10 @@ impl Scanned {
         let to = head.data.to.as_deref().and_then(place);
         self.known.insert(id, self.tree.len());
         self.tree.grow(Node::new(id, head.seq, kind, span).behind(parent));
-        head.data.tell(kind, &mut self.facts);
+        if let (Kind::Session, Some(from)) = (kind, &head.data.from) {
+            self.inherited = from.number;
+        }
+        head.data.tell(kind, head.seq <= self.inherited, &mut self.facts);
         if kind == Kind::Branch {
             match to.or(leaf) {
                 Some(to) => self.tree.turn_to(to),
@@ -209,12 +221,13 @@ impl Scanned {
 }
 
 impl Gist<'_> {
-    /// What a line says besides the conversation; its type says what its fields mean.
-    fn tell(&self, kind: Kind, facts: &mut Facts) {
+    /// What a line says besides the conversation; its type says what its fields mean. What is inherited was paid for in
+    /// another session.
+    fn tell(&self, kind: Kind, is_inherited: bool, facts: &mut Facts) {
         facts.went(kind);
         match kind {
             Kind::Assistant | Kind::Discarded | Kind::Compaction => {
-                if let Some(usage) = self.usage {
+                if let Some(usage) = self.usage.filter(|_| !is_inherited) {
                     facts.paid(self.model.as_deref(), usage, self.cost);
                 }
             }
