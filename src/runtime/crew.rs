@@ -12,7 +12,7 @@ use super::feed::{News, Source};
 use super::grace;
 use super::job::{self, Job};
 use super::main_agent::MainMsg;
-use super::meter::Meter;
+use super::meter::{Begun, Meter};
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
 use super::worker::{Assignment, FIRST_NOTE, OVER, Worker, WorkerMsg};
@@ -208,7 +208,7 @@ impl State {
 
     async fn start(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId) {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
-        let (meter, started) = (Arc::new(Meter::default()), now());
+        let (meter, begun) = (Arc::new(Meter::default()), Begun::now());
         let job = Job {
             site: self.site.clone(),
             crew: myself.clone(),
@@ -216,12 +216,12 @@ impl State {
             dir: entry.dir.clone(),
             title: entry.brief.title.clone(),
             meter: meter.clone(),
-            started,
+            begun,
         };
         let assignment = Assignment { job, crew: myself.clone(), notes: std::mem::take(&mut entry.notes) };
         match Actor::spawn_linked(None, Worker, assignment, myself.get_cell()).await {
             Ok((worker, _)) => {
-                entry.stage = Stage::Running { worker, meter, started };
+                entry.stage = Stage::Running { worker, meter, begun };
                 self.running += 1;
                 let title = entry.brief.title.clone();
                 self.site.feed.tell(Source::Task(id), News::TaskStarted { title });
@@ -327,8 +327,8 @@ impl State {
             took: Duration::ZERO,
             dir: entry.dir.path().to_owned(),
         };
-        if let Stage::Running { meter, started, .. } = std::mem::replace(&mut entry.stage, Stage::Closing) {
-            meter.fill(&mut report, started);
+        if let Stage::Running { meter, begun, .. } = std::mem::replace(&mut entry.stage, Stage::Closing) {
+            meter.fill(&mut report, begun);
             self.running -= 1;
         }
         let (site, crew, dir) = (self.site.clone(), myself.clone(), entry.dir.clone());

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use ractor::ActorRef;
 
 use super::assemble;
@@ -11,7 +10,7 @@ use super::control::{Control, Door, Ration};
 use super::crew::CrewMsg;
 use super::feed::Source;
 use super::launch::{Home, Run, fly};
-use super::meter::Meter;
+use super::meter::{Begun, Meter};
 use super::records::Recorded;
 use super::roster::Patron;
 use super::site::Site;
@@ -31,7 +30,7 @@ pub(super) struct Job {
     pub(super) dir: TaskDir,
     pub(super) title: String,
     pub(super) meter: Arc<Meter>,
-    pub(super) started: Timestamp,
+    pub(super) begun: Begun,
 }
 
 impl Job {
@@ -149,7 +148,7 @@ fn report(job: &Job, home: Home) -> TaskReport {
         took: std::time::Duration::ZERO,
         dir: job.dir.path().to_owned(),
     };
-    job.meter.fill(&mut report, job.started);
+    job.meter.fill(&mut report, job.begun);
     if let Some(session) = &home.session {
         // The journal knows of calls too that no event told of.
         let Tally { usage, spent, .. } = session.bill().total();

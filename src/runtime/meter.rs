@@ -2,13 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use crate::event::{AgentEvent, Observer};
 use crate::message::{Bill, CallId, Tally};
-use crate::task::{TaskReport, describe};
+use crate::task::{TaskReport, describe, now};
+
+/// When something began, on two clocks: the one that people read, and one that nobody sets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    pub(super) at: Timestamp,
+    since: Instant,
+}
 
 /// Watches one run.
 #[derive(Default)]
@@ -33,14 +40,14 @@ impl Meter {
     }
 
     /// Puts what was used into a report of a task that began then and is over now.
-    pub(super) fn fill(&self, report: &mut TaskReport, started: Timestamp) {
+    pub(super) fn fill(&self, report: &mut TaskReport, begun: Begun) {
         let reading = self.read();
         report.turns = reading.turns;
         let Tally { usage, spent, .. } = reading.bill.total();
         report.usage = usage;
         report.spent = spent;
-        report.started = Some(started);
-        report.took = since(started);
+        report.started = Some(begun.at);
+        report.took = begun.took();
     }
 
     fn lock(&self) -> MutexGuard<'_, Reading> {
@@ -48,9 +55,15 @@ impl Meter {
     }
 }
 
-/// How long ago that was; zero when the clock was set back.
-pub(super) fn since(then: Timestamp) -> Duration {
-    Duration::try_from(Timestamp::now().duration_since(then)).unwrap_or(Duration::ZERO)
+impl Begun {
+    pub(super) fn now() -> Begun {
+        Begun { at: now(), since: Instant::now() }
+    }
+
+    /// How long ago, whatever the clock of the people did meanwhile.
+    pub(super) fn took(self) -> Duration {
+        self.since.elapsed()
+    }
 }
 
 impl Reading {

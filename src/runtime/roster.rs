@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use ractor::{ActorRef, RpcReplyPort};
 
 use super::busy::Token;
 use super::main_agent::MainMsg;
-use super::meter::{Meter, Reading, since};
+use super::meter::{Begun, Meter, Reading};
 use super::worker::WorkerMsg;
 use super::{ControlError, TaskRow};
 use crate::message::{CallId, NoteKind};
@@ -49,15 +48,15 @@ pub(super) enum Stage {
     /// It waits for a place.
     Queued,
     /// A worker is on it.
-    Running { worker: ActorRef<WorkerMsg>, meter: Arc<Meter>, started: Timestamp },
+    Running { worker: ActorRef<WorkerMsg>, meter: Arc<Meter>, begun: Begun },
     /// It ended without a worker to say so; its result.md is being written.
     Closing,
 }
 
 impl Entry {
     pub(super) fn row(&self, id: TaskId, place: Option<usize>) -> TaskRow {
-        let (status, reading, started) = match &self.stage {
-            Stage::Running { meter, started, .. } => (TaskStatus::Running, meter.read(), Some(*started)),
+        let (status, reading, begun) = match &self.stage {
+            Stage::Running { meter, begun, .. } => (TaskStatus::Running, meter.read(), Some(*begun)),
             Stage::Closing => (TaskStatus::Aborted, Reading::default(), None),
             Stage::Describing(_) | Stage::Queued => (TaskStatus::Queued, Reading::default(), None),
         };
@@ -68,8 +67,8 @@ impl Entry {
             status,
             turn: reading.turns,
             doing: reading.doing(),
-            started,
-            took: started.map_or(Duration::ZERO, since),
+            started: begun.map(|begun| begun.at),
+            took: begun.map_or(Duration::ZERO, Begun::took),
             usage: total.usage,
             spent: total.spent,
             place_in_queue: place,

@@ -10,7 +10,6 @@ use ractor::{ActorRef, RpcReplyPort};
 use crate::message::{NoteId, NoteKind};
 use crate::runtime::assemble;
 use crate::runtime::crew::CrewMsg;
-use crate::runtime::meter::since;
 use crate::runtime::roster::Patron;
 use crate::runtime::site::Site;
 use crate::runtime::{ControlError, TaskDetail, TaskRow};
@@ -127,15 +126,14 @@ impl Door {
 
 /// The row of a task without a worker.
 fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
-    let started = result.and_then(|report| report.started);
     TaskRow {
         id: task.dir.id(),
         title: task.brief.title.clone(),
         status: result.map_or(task.status, |report| report.status),
         turn: result.map_or(0, |report| report.turns),
         doing: String::new(),
-        started,
-        took: result.map_or_else(|| started.map_or(Duration::ZERO, since), |report| report.took),
+        started: result.and_then(|report| report.started),
+        took: result.map_or(Duration::ZERO, |report| report.took),
         usage: result.map(|report| report.usage).unwrap_or_default(),
         spent: result.map(|report| report.spent).unwrap_or_default(),
         place_in_queue: None,
