@@ -1,17 +1,20 @@
 //! Where everything lives: the folder that the user owns and the state that the runtime owns. What the files mean is told elsewhere.
 
 pub mod defaults;
+mod lock;
 pub mod policy;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 use sha2::{Digest, Sha256};
+
+pub use lock::{Lock, Owner};
 
 /// Names the folder of the runtime's own files in the environment.
 pub const HOME_VARIABLE: &str = "TILLERMAN_HOME";
@@ -25,20 +28,6 @@ pub struct Workspace {
     home: PathBuf,
     state: PathBuf,
     sessions: PathBuf,
-}
-
-/// Held for the life of the process that works in a workspace; dropping it lets the next one in.
-#[derive(Debug)]
-pub struct Lock {
-    file: File,
-}
-
-/// Closing the file is not enough: a child that is just being started has it open until it becomes its program.
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // What cannot be let go now goes when the last of them closes it.
-        let _ = self.file.unlock();
-    }
 }
 
 /// A workspace that cannot be used.
@@ -82,8 +71,8 @@ pub enum WorkspaceError {
     Locked {
         /// The workspace.
         root: PathBuf,
-        /// The other process in words: its pid and when it began.
-        owner: String,
+        /// The other process: its pid and when it began.
+        owner: Owner,
     },
 }
 
@@ -192,36 +181,6 @@ impl Workspace {
     pub fn artifacts(&self, session: &str) -> PathBuf {
         self.state.join("artifacts").join(session)
     }
-
-    /// Takes the workspace for this process.
-    ///
-    /// What an ended process left in the file is harmless: the system frees the lock with the process.
-    ///
-    /// # Errors
-    /// [`WorkspaceError::Locked`] names the process that has it.
-    pub fn lock(&self) -> Result<Lock, WorkspaceError> {
-        let path = self.state.join("lock");
-        let no_state = |cause| WorkspaceError::NoState { path: path.clone(), cause };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(no_state)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(WorkspaceError::Locked { root: self.root.clone(), owner: owner(&file) });
-            }
-            Err(TryLockError::Error(cause)) => return Err(no_state(cause)),
-        }
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
-        file.set_len(0).map_err(no_state)?;
-        file.write_all(format!("process {} since {now}\n", std::process::id()).as_bytes()).map_err(no_state)?;
-        Ok(Lock { file })
-    }
 }
 
 /// Replaces a file in one step: whoever reads it sees the old bytes or the new ones, also after a power cut.
@@ -258,14 +217,4 @@ fn state_name(root: &Path) -> String {
     let hash = Sha256::digest(root.as_os_str().as_bytes());
     let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     format!("{name}-{hash}")
-}
-
-/// What the owner wrote about itself; only informative, so a file that says nothing is no fault.
-fn owner(file: &File) -> String {
-    let mut text = String::new();
-    let read = file.take(200).read_to_string(&mut text);
-    match (read, text.trim()) {
-        (Ok(_), owner) if !owner.is_empty() => owner.to_owned(),
-        _ => "it does not say which process".to_owned(),
-    }
 }

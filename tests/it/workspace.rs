@@ -124,7 +124,8 @@ fn one_process_works_in_a_workspace_and_the_next_is_told_which() {
     let error = workspace.lock().unwrap_err();
     let WorkspaceError::Locked { root, owner } = &error else { panic!("{error}") };
     assert_eq!(root, &base);
-    assert!(owner.starts_with(&format!("process {} since 20", std::process::id())), "{owner}");
+    assert_eq!(owner.pid, Some(std::process::id()));
+    assert!(owner.to_string().starts_with(&format!("process {} since 20", std::process::id())), "{owner}");
     assert_eq!(mode(&workspace.state().join("lock")), 0o600);
     drop(held);
     workspace.lock().unwrap();
@@ -147,7 +148,7 @@ fn a_lock_that_is_dropped_is_over_also_while_a_child_has_its_file() {
 }
 
 #[test]
-fn a_lock_file_left_behind_bars_nobody() {
+fn c17_a_lock_file_left_behind_bars_nobody() {
     let (_dir, base) = temp();
     let workspace = Workspace::open(&base, &base.join("home")).unwrap();
     for stale in [&b"process 1 since 2020-01-01 00:00:00 UTC, with a longer line than ours\n"[..], b"\xff\xfe", b""] {

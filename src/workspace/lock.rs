@@ -1,0 +1,79 @@
+//! Who works in a workspace: a lock that the system frees with its process, and what its owner wrote about itself.
+
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use super::{Workspace, WorkspaceError};
+
+/// Held for the life of the process that works in a workspace; dropping it lets the next one in.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+/// The process that has a workspace, as it describes itself. Only informative: the lock alone decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// Its number; `None` when its file does not say.
+    pub pid: Option<u32>,
+    said: String,
+}
+
+impl Owner {
+    /// What the owner wrote; a file that says nothing is no fault.
+    fn read(file: &File) -> Owner {
+        let mut said = String::new();
+        let read = file.take(200).read_to_string(&mut said);
+        let said = if read.is_ok() { said.trim().to_owned() } else { String::new() };
+        let pid = said.strip_prefix("process ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+        Owner { pid, said }
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.said.is_empty() { "it does not say which process" } else { &self.said })
+    }
+}
+
+/// Closing the file is not enough: a child that is just being started has it open until it becomes its program.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // What cannot be let go now goes when the last of them closes it.
+        let _ = self.file.unlock();
+    }
+}
+
+impl Workspace {
+    /// Takes the workspace for this process.
+    ///
+    /// What an ended process left in the file is harmless: the system frees the lock with the process.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Locked`] names the process that has it.
+    pub fn lock(&self) -> Result<Lock, WorkspaceError> {
+        let path = self.state().join("lock");
+        let no_state = |cause| WorkspaceError::NoState { path: path.clone(), cause };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(no_state)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(WorkspaceError::Locked { root: self.root().to_owned(), owner: Owner::read(&file) });
+            }
+            Err(TryLockError::Error(cause)) => return Err(no_state(cause)),
+        }
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
+        file.set_len(0).map_err(no_state)?;
+        file.write_all(format!("process {} since {now}\n", std::process::id()).as_bytes()).map_err(no_state)?;
+        Ok(Lock { file })
+    }
+}
