@@ -8,25 +8,25 @@ use std::time::Duration;
 use ractor::rpc::CallResult;
 use ractor::{Actor, ActorRef, RpcReplyPort};
 use tokio::sync::broadcast;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::conduct::Conversation;
 use super::control::Door;
 use super::crew::{Crew, CrewMsg, Founding};
 use super::feed::{Envelope, News, Source};
+use super::launch::launch;
+use super::lookout::{self, Lookout};
 use super::main_agent::{MainAgent, MainMsg, Opening};
-use super::recover::recover;
-use super::roster::Patron;
+use super::recover::{Legacy, recover};
 use super::site::Site;
-use super::{
-    ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow, report,
-};
+use super::{Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, report};
 use crate::config::Config;
-use crate::message::{Message, NoteId, NoteKind};
+use crate::message::{Message, NoteKind};
 use crate::model::scripted::recorded::{Act, Line};
 use crate::session::{Durability, Session, SessionId, Store};
-use crate::task::{Brief, TaskId, TaskReport};
+use crate::task::TaskReport;
 use crate::tool::Tool;
-use crate::workspace::Lock;
+use crate::workspace::{Lock, Owner, WorkspaceError};
 
 /// How long a shutdown waits for runs to end by themselves.
 const FAREWELL: Duration = Duration::from_millis(1_500);
@@ -39,19 +39,21 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Must live inside a tokio runtime. One process per workspace: it holds the workspace's lock.
 #[derive(Clone)]
 pub struct Runtime {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
-    site: Arc<Site>,
+pub(super) struct Inner {
+    pub(super) site: Arc<Site>,
     crew: ActorRef<CrewMsg>,
-    door: Door,
+    pub(super) door: Door,
     mains: Mutex<HashMap<SessionId, ActorRef<MainMsg>>>,
     /// Closed when the program started; told once somebody listens.
     interrupted: Mutex<Vec<TaskReport>>,
     /// One conversation is opened at a time, so that none is opened twice.
     opening: tokio::sync::Mutex<()>,
     lock: Mutex<Option<Lock>>,
+    /// Another process has the workspace; with it, what tells of that one's tasks.
+    lookout: Option<(Lookout, AbortOnDropHandle<()>)>,
 }
 
 impl Runtime {
@@ -70,10 +72,33 @@ impl Runtime {
     pub async fn start_with(config: Config, tools: Vec<Arc<dyn Tool>>) -> Result<Runtime, StartError> {
         let lock = config.workspace.lock()?;
         let found = recover(&config.workspace)?;
-        let site = Arc::new(Site::new(config, tools));
+        Runtime::begin(Site::new(config, tools), found, Some(lock), None).await
+    }
+
+    /// Starts likewise, or looks on where another process has the workspace: conversations and tasks are shown as they
+    /// grow, and whatever would change something is refused with [`SessionGone::Looking`] or [`ControlError::Looking`].
+    ///
+    /// # Errors
+    /// As [`Runtime::start`], but for the workspace of another.
+    pub async fn attach(config: Config) -> Result<Runtime, StartError> {
+        match config.workspace.lock() {
+            Ok(lock) => {
+                let found = recover(&config.workspace)?;
+                Runtime::begin(Site::new(config, Vec::new()), found, Some(lock), None).await
+            }
+            Err(WorkspaceError::Locked { owner, .. }) => {
+                Runtime::begin(Site::new(config, Vec::new()), Legacy::default(), None, Some(owner)).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn begin(site: Site, found: Legacy, lock: Option<Lock>, owner: Option<Owner>) -> Result<Runtime, StartError> {
+        let site = Arc::new(site);
         for (session, report) in found.unheard {
             site.keep(&session, report);
         }
+        let lookout = owner.map(|owner| (Lookout::new(owner), launch(lookout::watch(site.clone()), drop)));
         let founding = Founding { site: site.clone(), last: found.last };
         let crew = Actor::spawn(None, Crew, founding).await.map_err(|error| StartError::Actors(error.to_string()))?.0;
         let door = Door::to(crew.clone(), site.clone());
@@ -84,7 +109,8 @@ impl Runtime {
             mains: Mutex::default(),
             interrupted: Mutex::new(found.interrupted),
             opening: tokio::sync::Mutex::default(),
-            lock: Mutex::new(Some(lock)),
+            lock: Mutex::new(lock),
+            lookout,
         };
         Ok(Runtime { inner: Arc::new(inner) })
     }
@@ -100,6 +126,9 @@ impl Runtime {
             return Err(OpenError::ShuttingDown);
         }
         let _one = self.inner.opening.lock().await;
+        if let Some((lookout, _)) = &self.inner.lookout {
+            return lookout.open(&self.inner.site, which).await;
+        }
         let site = &self.inner.site;
         let sessions = site.config.workspace.sessions();
         let opened: HashMap<_, _> = self.inner.mains().clone();
@@ -179,7 +208,10 @@ impl Runtime {
     /// # Errors
     /// [`SessionGone::NotOpen`].
     pub async fn status(&self, session: &SessionId) -> Result<Status, SessionGone> {
-        self.ask(session, MainMsg::Status).await
+        match &self.inner.lookout {
+            Some((lookout, _)) => lookout.status(&self.inner.site, session).await,
+            None => self.ask(session, MainMsg::Status).await,
+        }
     }
 
     /// The conversation; during a run, as it was when that began.
@@ -187,67 +219,25 @@ impl Runtime {
     /// # Errors
     /// [`SessionGone::NotOpen`].
     pub async fn transcript(&self, session: &SessionId) -> Result<Vec<Arc<Message>>, SessionGone> {
-        self.ask(session, MainMsg::Transcript).await
-    }
-
-    /// Hands work to a worker, or queues it; the session's main agent is told when it ends.
-    ///
-    /// # Errors
-    /// [`ControlError`] says what stands in the way.
-    pub async fn dispatch(&self, session: &SessionId, brief: Brief) -> Result<TaskId, ControlError> {
-        let main = self.inner.mains().get(session).cloned();
-        let main = main.ok_or_else(|| ControlError::NotOpen(session.clone()))?;
-        let brief = Brief { session: Some(session.to_string()), depth: 1, ..brief };
-        let patron = Patron { main, session: session.clone(), call: None };
-        self.inner.door.dispatch(brief, patron).await
-    }
-
-    /// Words for a worker, heard after its running tools; one that waits hears them when it starts.
-    ///
-    /// # Errors
-    /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`], [`ControlError::NotesFull`].
-    pub async fn steer(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
-        self.inner.record(&task.to_string(), Act::Steer, text.as_str());
-        self.inner.door.note(task, NoteKind::Steer, text).await
-    }
-
-    /// Words for a worker, heard when it would end by itself.
-    ///
-    /// # Errors
-    /// As [`Runtime::steer`].
-    pub async fn follow_up(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
-        self.inner.record(&task.to_string(), Act::FollowUp, text.as_str());
-        self.inner.door.note(task, NoteKind::FollowUp, text).await
-    }
-
-    /// Ends a task, running or waiting. Answers when the order is given; the feed tells when it is over.
-    ///
-    /// # Errors
-    /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`].
-    pub async fn abort(&self, task: TaskId) -> Result<(), ControlError> {
-        self.inner.record(&task.to_string(), Act::Abort, "");
-        self.inner.door.abort(task).await
-    }
-
-    /// All tasks of the workspace, by number; those whose files a hand has broken are left out.
-    pub async fn tasks(&self) -> Vec<TaskRow> {
-        self.inner.door.rows().await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the tasks cannot be listed");
-            Vec::new()
-        })
-    }
-
-    /// Everything about one task.
-    ///
-    /// # Errors
-    /// [`ControlError::NoSuchTask`]; [`ControlError::Files`] names the file, line and column that cannot be read.
-    pub async fn task(&self, task: TaskId) -> Result<TaskDetail, ControlError> {
-        self.inner.door.detail(task).await
+        match &self.inner.lookout {
+            Some((lookout, _)) => lookout.transcript(&self.inner.site, session).await,
+            None => self.ask(session, MainMsg::Transcript).await,
+        }
     }
 
     /// Everything that happens from now on.
     pub fn feed(&self) -> broadcast::Receiver<Envelope> {
         self.inner.site.feed.subscribe()
+    }
+
+    /// The process that has the workspace, when it is another and this one only looks.
+    pub fn looking(&self) -> Option<&Owner> {
+        self.inner.lookout.as_ref().map(|(lookout, _)| &lookout.owner)
+    }
+
+    /// Whether that process is gone, as far as anybody can tell: then a start would take the workspace.
+    pub fn is_left(&self) -> bool {
+        self.inner.lookout.as_ref().is_some_and(|(lookout, _)| lookout.is_alone())
     }
 
     /// What the program runs with.
@@ -284,6 +274,9 @@ impl Runtime {
         session: &SessionId,
         message: impl FnOnce(RpcReplyPort<T>) -> MainMsg,
     ) -> Result<T, SessionGone> {
+        if let Some(owner) = self.looking() {
+            return Err(SessionGone::Looking(owner.clone()));
+        }
         let gone = || {
             if self.inner.site.is_closing() { SessionGone::ShuttingDown } else { SessionGone::NotOpen(session.clone()) }
         };
@@ -300,12 +293,12 @@ impl Runtime {
 }
 
 impl Inner {
-    fn mains(&self) -> MutexGuard<'_, HashMap<SessionId, ActorRef<MainMsg>>> {
+    pub(super) fn mains(&self) -> MutexGuard<'_, HashMap<SessionId, ActorRef<MainMsg>>> {
         self.mains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes down what a person does, if a recording is made.
-    fn record(&self, to: &str, act: Act, said: impl Into<Said>) {
+    pub(super) fn record(&self, to: &str, act: Act, said: impl Into<Said>) {
         if let Some(recorder) = &self.site.config.recorder {
             let (to, Said { text, images }) = (to.to_owned(), said.into());
             recorder.line(Line { to, after: 0, act, text, images });

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 
 /// What was found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Legacy {
     /// The highest number that was ever given.
     pub(super) last: u32,
     /// Ended now, because they could not go on.
@@ -37,10 +37,10 @@ pub fn last_task(workspace: &Workspace) -> Result<u32, TaskError> {
 }
 
 /// Looks through the tasks. One that was relayed costs a look at its directory and no more.
-pub(super) fn recover(workspace: &Workspace) -> Result<Found, TaskError> {
+pub(super) fn recover(workspace: &Workspace) -> Result<Legacy, TaskError> {
     let dirs = task::directories(&workspace.tasks())?;
     let last = last_task(workspace)?;
-    let mut found = Found { last, ..Found::default() };
+    let mut found = Legacy { last, ..Legacy::default() };
     for dir in dirs.iter().filter(|dir| !dir.is_settled()) {
         // A task.md that a hand has broken is the list's to report; nothing can be concluded from it.
         let Ok(task) = dir.task() else { continue };
@@ -61,7 +61,7 @@ pub(super) fn recover(workspace: &Workspace) -> Result<Found, TaskError> {
     Ok(found)
 }
 
-impl Found {
+impl Legacy {
     /// The report of the last attempt, behind those of earlier ones that nobody has heard.
     fn owe(&mut self, dir: &TaskDir, task: &Task, last: TaskReport) -> Result<(), TaskError> {
         let unheard = |report: &TaskReport| !dir.is_relayed(report.attempt);

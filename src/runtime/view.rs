@@ -10,7 +10,7 @@ use crate::message::{Bill, Block, Image, Message, NoteId, Role, Spent, Tally, Us
 use crate::model::{Fault, ModelId};
 use crate::session::{SessionError, SessionId};
 use crate::task::{Brief, TaskError, TaskId, TaskReport, TaskStatus};
-use crate::workspace::WorkspaceError;
+use crate::workspace::{Owner, WorkspaceError};
 
 /// Names one run of a main agent: from a line or report to its outcome. Rising within a program's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -172,6 +172,9 @@ pub enum SessionGone {
     /// The runtime is shutting down.
     #[error("the program is shutting down; nothing more is started")]
     ShuttingDown,
+    /// Another process has the workspace; here it is only looked at.
+    #[error("{}", looking(.0))]
+    Looking(Owner),
     /// The line has pictures, and the model sees none. Nothing was sent or kept.
     #[error("{model} takes no images; {}", seeing(others))]
     TakesNoImages {
@@ -231,9 +234,16 @@ pub enum ControlError {
     /// The crew is alive but silent.
     #[error("the crew did not answer within {0} s; try again")]
     NoAnswer(u64),
+    /// Another process has the workspace; here it is only looked at.
+    #[error("{}", looking(.0))]
+    Looking(Owner),
     /// The runtime is shutting down.
     #[error("the program is shutting down; nothing more is started")]
     ShuttingDown,
+}
+
+fn looking(owner: &Owner) -> String {
+    format!("another tillerman works here ({owner}) and this one only looks; say it there, or end that one first")
 }
 
 impl fmt::Display for RunId {

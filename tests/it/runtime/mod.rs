@@ -5,6 +5,7 @@ mod control;
 mod crowd;
 mod ends;
 mod library;
+mod lookout;
 mod restart;
 mod rights;
 mod still;

@@ -153,7 +153,7 @@ async fn a_broken_task_stops_nothing() {
 }
 
 #[tokio::test]
-async fn a_second_program_on_the_same_workspace_is_refused_by_name() {
+async fn c16_a_second_program_that_would_work_there_is_refused_by_name() {
     let boat = start(Ground::new()).await;
     let refused = Runtime::start(boat.ground.config(echo())).await.err().unwrap().to_string();
     assert!(refused.contains(&std::process::id().to_string()), "{refused}");

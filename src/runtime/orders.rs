@@ -1,0 +1,74 @@
+//! What people order of the crew, as calls of [`Runtime`]. How the crew goes about it is its own business.
+
+use super::roster::Patron;
+use super::{ControlError, Runtime, TaskDetail, TaskRow};
+use crate::message::{NoteId, NoteKind};
+use crate::model::scripted::recorded::Act;
+use crate::session::SessionId;
+use crate::task::{Brief, TaskId};
+
+impl Runtime {
+    /// Hands work to a worker, or queues it; the session's main agent is told when it ends.
+    ///
+    /// # Errors
+    /// [`ControlError`] says what stands in the way.
+    pub async fn dispatch(&self, session: &SessionId, brief: Brief) -> Result<TaskId, ControlError> {
+        self.may_change()?;
+        let main = self.inner.mains().get(session).cloned();
+        let main = main.ok_or_else(|| ControlError::NotOpen(session.clone()))?;
+        let brief = Brief { session: Some(session.to_string()), depth: 1, ..brief };
+        let patron = Patron { main, session: session.clone(), call: None };
+        self.inner.door.dispatch(brief, patron).await
+    }
+
+    /// Words for a worker, heard after its running tools; one that waits hears them when it starts.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`], [`ControlError::NotesFull`].
+    pub async fn steer(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
+        self.may_change()?;
+        self.inner.record(&task.to_string(), Act::Steer, text.as_str());
+        self.inner.door.note(task, NoteKind::Steer, text).await
+    }
+
+    /// Words for a worker, heard when it would end by itself.
+    ///
+    /// # Errors
+    /// As [`Runtime::steer`].
+    pub async fn follow_up(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
+        self.may_change()?;
+        self.inner.record(&task.to_string(), Act::FollowUp, text.as_str());
+        self.inner.door.note(task, NoteKind::FollowUp, text).await
+    }
+
+    /// Ends a task, running or waiting. Answers when the order is given; the feed tells when it is over.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`].
+    pub async fn abort(&self, task: TaskId) -> Result<(), ControlError> {
+        self.may_change()?;
+        self.inner.record(&task.to_string(), Act::Abort, "");
+        self.inner.door.abort(task).await
+    }
+
+    /// All tasks of the workspace, by number; those whose files a hand has broken are left out.
+    pub async fn tasks(&self) -> Vec<TaskRow> {
+        self.inner.door.rows().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the tasks cannot be listed");
+            Vec::new()
+        })
+    }
+
+    /// Everything about one task.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`]; [`ControlError::Files`] names the file, line and column that cannot be read.
+    pub async fn task(&self, task: TaskId) -> Result<TaskDetail, ControlError> {
+        self.inner.door.detail(task).await
+    }
+
+    /// Where another process has the workspace, nothing is ordered from here.
+    fn may_change(&self) -> Result<(), ControlError> {
+        self.looking().map_or(Ok(()), |owner| Err(ControlError::Looking(owner.clone())))
+    }
+}
