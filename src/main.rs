@@ -61,7 +61,9 @@ async fn command(args: Args) -> Exit {
 }
 
 async fn prompt(common: &Common) -> Exit {
-    let (ready, feed) = match cli::ready::ready(common, Stay::Prompt).await {
+    // A script cannot look.
+    let seen = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let (ready, feed) = match cli::ready::ready(common, Stay::Prompt { seen }).await {
         Ok(ready) => ready,
         Err(error) => return complain(error.exit, &error.why),
     };

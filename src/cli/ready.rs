@@ -51,7 +51,10 @@ pub struct Ready {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stay {
     /// Until a person leaves.
-    Prompt,
+    Prompt {
+        /// Somebody can see: where another process has the workspace, it is looked at.
+        seen: bool,
+    },
     /// Until the answer.
     Answer,
 }
@@ -97,7 +100,7 @@ pub fn workspace(common: &Common) -> Result<Workspace, NotReady> {
 /// [`NotReady`] names what is wrong and how to mend it.
 pub async fn ready(common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envelope>), NotReady> {
     let mut config = settings(common)?;
-    config.titles &= stay == Stay::Prompt;
+    config.titles &= stay != Stay::Answer;
     // A missing key is known before anything is started, and nothing can be done without it.
     config
         .models
@@ -112,7 +115,10 @@ pub async fn ready(common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envel
         (None, resume) if resume || common.session_dir.is_some() => Open::Latest,
         (None, _) => Open::New,
     };
-    start(config, which).await
+    match stay {
+        Stay::Prompt { seen: true } => begin(Runtime::attach, config, which).await,
+        Stay::Prompt { seen: false } | Stay::Answer => start(config, which).await,
+    }
 }
 
 pub(super) fn recorder(path: &Path, config: &Config) -> Result<Recorder, NotReady> {
@@ -124,6 +130,14 @@ pub(super) fn recorder(path: &Path, config: &Config) -> Result<Recorder, NotRead
 
 /// Starts the runtime with these settings and opens the conversation.
 pub(super) async fn start(config: Config, which: Open) -> Result<(Ready, Receiver<Envelope>), NotReady> {
+    begin(Runtime::start, config, which).await
+}
+
+async fn begin(
+    start: impl AsyncFnOnce(Config) -> Result<Runtime, StartError>,
+    config: Config,
+    which: Open,
+) -> Result<(Ready, Receiver<Envelope>), NotReady> {
     log::begin(&config.workspace.logs());
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
@@ -138,9 +152,9 @@ pub(super) async fn start(config: Config, which: Open) -> Result<(Ready, Receive
     let unchosen = !config.origins.iter().any(named);
     warnings.extend(config.cast.absent(&config.models));
     raise_open_files(config.crew.running);
-    let runtime = Runtime::start(config).await?;
+    let runtime = start(config).await?;
     let feed = runtime.feed();
-    let resumed = which != Open::New;
+    let resumed = which != Open::New || runtime.looking().is_some();
     let (opened, left_out) = tokio::join!(runtime.open(which), beside);
     // A panic in there has been reported by its own hook; what was left out is in the doctor's list as well.
     warnings.extend(left_out.unwrap_or_default());
@@ -197,7 +211,11 @@ impl Ready {
             }
             _ => format!("{} ({})", self.model, self.why),
         };
-        format!("tillerman {} · {folder} · {model}", env!("CARGO_PKG_VERSION"))
+        let what = match self.runtime.looking() {
+            Some(owner) => format!("only looking: another tillerman works here ({owner})"),
+            None => model,
+        };
+        format!("tillerman {} · {folder} · {what}", env!("CARGO_PKG_VERSION"))
     }
 }
 

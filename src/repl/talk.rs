@@ -44,6 +44,15 @@ pub(super) struct Talk<'a> {
     interrupted: Option<Instant>,
     shell: Option<Shell>,
     exit: Exit,
+    /// Where only looked at: what was shown already of the conversation of another process.
+    looked: Option<Looked>,
+}
+
+/// How far the conversation of another process was shown.
+#[derive(Default)]
+struct Looked {
+    messages: Option<usize>,
+    left: bool,
 }
 
 impl<'a> Talk<'a> {
@@ -56,7 +65,8 @@ impl<'a> Talk<'a> {
     ) -> Talk<'a> {
         let look = screen.look();
         let (busy, waiting, interrupted, shell, exit) = (false, false, None, None, Exit::Done);
-        Talk { runtime, session, screen, out, root, look, busy, waiting, interrupted, shell, exit }
+        let looked = runtime.looking().map(|_| Looked::default());
+        Talk { runtime, session, screen, out, root, look, busy, waiting, interrupted, shell, exit, looked }
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -114,7 +124,21 @@ impl<'a> Talk<'a> {
     pub(super) async fn tick(&mut self) -> Next {
         let lines = self.screen.tick();
         self.out.news(lines).await;
+        self.look_on().await;
         Next::GoOn
+    }
+
+    /// Shows what another process has added to the conversation.
+    async fn look_on(&mut self) {
+        let Some(looked) = &mut self.looked else { return };
+        let said = self.runtime.transcript(self.session).await.unwrap_or_default();
+        // It is shorter after a compaction; and what was there at the start was shown at the start.
+        let shown = looked.messages.replace(said.len()).unwrap_or(said.len()).min(said.len());
+        let mut lines = sheet::earlier(&said[shown..], self.look, width());
+        if self.runtime.is_left() && !std::mem::replace(&mut looked.left, true) {
+            lines.push(self.look.dim("the other tillerman has ended: leave and start again to work here"));
+        }
+        self.out.news(lines).await;
     }
 
     pub(super) async fn act(&mut self, typed: Typed) -> Next {
