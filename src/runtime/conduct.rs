@@ -217,8 +217,14 @@ impl Conduct {
             return;
         }
         let root = self.site.config.workspace.tasks();
-        let mark =
-            move || tasks.into_iter().try_for_each(|(id, attempt)| TaskDir::open(&root, id)?.mark_relayed(attempt));
+        let mark = move || {
+            tasks.into_iter().try_for_each(|(id, attempt)| {
+                let dir = TaskDir::open(&root, id)?;
+                // A disk that failed once may have left task.md behind result.md; the next start looks at it again.
+                let behind = dir.task().is_ok_and(|task| !task.status.is_over());
+                if behind { Ok(()) } else { dir.mark_relayed(attempt) }
+            })
+        };
         // Without the mark the report is looked for in the journal at the next start, and found.
         if let Ok(Err(error)) = self.site.on_disk(mark).await {
             tracing::warn!(%error, "a report could not be marked as relayed");
