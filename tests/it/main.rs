@@ -1,6 +1,7 @@
 //! All integration tests in one binary, a file or folder per room.
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
 mod agent;
+mod battery;
 mod built_in;
 mod cli;
 mod config;
