@@ -1,6 +1,9 @@
 //! The battery: the real program and its files under kills, cuts, full disks and flipped bits. In `cargo test` a short
 //! form of each; `tests/battery/run` runs the long ones, as the variables `KILLS`, `CUTS` and `EVERY` say.
 
+mod after;
+mod kill;
+mod scene;
 mod tracer;
 
 use std::env;
