@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -20,6 +20,9 @@ pub const PROGRESS_SHOWN: u64 = 64 * 1024;
 
 /// Most characters of one line.
 const LINE: usize = 160;
+
+/// Ends a line that was not written to its end.
+const CUT: &str = " … (cut off)\n";
 
 /// Watches a run and appends to the task's progress.md: what the worker says it found, each finished tool, notes,
 /// retries, and how it ended. A disk that refuses costs lines, never the run.
@@ -158,12 +161,19 @@ pub fn short(took: Duration) -> String {
 
 /// A worker may write in its own directory, so the file could have become a link or a FIFO: neither is followed.
 pub(super) fn append_line(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).create(true).custom_flags(careful()).open(path)?;
-    if !file.metadata()?.is_file() {
+    let mut file = OpenOptions::new().read(true).append(true).create(true).custom_flags(careful()).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
+    let mut last = [b'\n'];
+    if let Some(at) = meta.len().checked_sub(1) {
+        file.read_exact_at(&mut last, at)?;
+    }
+    // A line that the end of a program or a full disk has cut stays as it is and takes no other line with it.
+    let cut = if last == [b'\n'] { "" } else { CUT };
     let stamp = Zoned::now().strftime("%H:%M").to_string();
-    file.write_all(format!("{stamp} {}\n", one_line(line, LINE)).as_bytes())
+    file.write_all(format!("{cut}{stamp} {}\n", one_line(line, LINE)).as_bytes())
 }
 
 pub(super) fn read_tail(path: &Path) -> io::Result<String> {
@@ -173,6 +183,8 @@ pub(super) fn read_tail(path: &Path) -> io::Result<String> {
     file.seek(SeekFrom::Start(skipped))?;
     let mut bytes = Vec::new();
     file.take(PROGRESS_SHOWN).read_to_end(&mut bytes)?;
+    // What has no newline yet is being written, or was never written to its end.
+    bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(match text.split_once('\n') {
         Some((_, rest)) if skipped > 0 => rest.to_owned(),
