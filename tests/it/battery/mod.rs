@@ -3,6 +3,7 @@
 
 mod after;
 mod kill;
+mod live;
 mod prefix;
 mod scene;
 mod tracer;
