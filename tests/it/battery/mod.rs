@@ -2,6 +2,7 @@
 //! form of each; `tests/battery/run` runs the long ones, as the variables `KILLS`, `CUTS` and `EVERY` say.
 
 mod after;
+mod faults;
 mod kill;
 mod live;
 mod prefix;
