@@ -5,6 +5,7 @@ mod after;
 mod faults;
 mod kill;
 mod live;
+mod power;
 mod prefix;
 mod scene;
 mod tracer;
