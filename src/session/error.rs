@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{EntryId, SessionId};
+use super::{EntryId, Place, SessionId};
 use crate::message::CallId;
 
 /// A session could not be made, read, changed or found.
@@ -74,6 +74,14 @@ pub enum SessionError {
     /// No session of the store has an id that begins so.
     #[error("no session begins with {0:?}; -c goes on with the latest one")]
     NotFound(String),
+    /// No session of the archive, or of the trash, has an id that begins so.
+    #[error("no session in the {} begins with {prefix:?}", place.name())]
+    NotThere {
+        /// Where it was looked for.
+        place: Place,
+        /// What was asked for.
+        prefix: String,
+    },
     /// Several sessions of the store have.
     #[error("{} sessions begin with {prefix:?}: {}; write more of it", ids.len(), list(ids))]
     Ambiguous {

@@ -40,7 +40,7 @@ pub use self::mailbox::Mailbox;
 pub use self::outline::{Outline, Page, Row};
 pub use self::record::{End, Forked, Kind, Posted, Record};
 use self::scan::Scanned;
-pub use self::store::{Store, Summary};
+pub use self::store::{Place, Store, Summary};
 use self::tree::{Context, Node, Tree};
 pub use self::tree::{Origin, Reported};
 use crate::message::{Bill, CallId, Message, NoteId, Usage};

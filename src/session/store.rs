@@ -1,4 +1,6 @@
-//! The sessions of a folder: listed and found without reading them whole.
+//! The sessions of a folder: listed and found without reading them whole. How they are put away is in `shelf`.
+
+mod shelf;
 
 use std::fs::{self, DirEntry, File};
 use std::io;
@@ -27,10 +29,35 @@ struct Numbered {
     seq: u64,
 }
 
-/// A folder of sessions.
+/// A folder of sessions, with its archive and its trash below it.
 #[derive(Debug, Clone)]
 pub struct Store {
     dir: PathBuf,
+}
+
+/// Where in a store a session lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Among those that are worked with.
+    Current,
+    /// Put away.
+    Archive,
+    /// Put away to be forgotten.
+    Trash,
+}
+
+impl Place {
+    /// All of them, in the order in which a session is looked for.
+    pub const ALL: [Place; 3] = [Place::Current, Place::Archive, Place::Trash];
+
+    /// One word, as lists and JSON show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Current => "current",
+            Place::Archive => "archive",
+            Place::Trash => "trash",
+        }
+    }
 }
 
 /// A session as a list shows it.
@@ -62,46 +89,63 @@ impl Store {
         &self.dir
     }
 
-    /// All sessions, the last written first. Files that are none are left out.
+    /// The folder of a place.
+    pub fn folder(&self, place: Place) -> PathBuf {
+        match place {
+            Place::Current => self.dir.clone(),
+            Place::Archive => self.dir.join("archive"),
+            Place::Trash => self.dir.join("trash"),
+        }
+    }
+
+    /// The current sessions, the last written first. Files that are none are left out.
     ///
     /// # Errors
     /// The folder cannot be read.
     pub fn list(&self) -> Result<Vec<Summary>, SessionError> {
-        let files = self.files()?;
-        Ok(files.into_iter().filter_map(|(path, updated, bytes)| summary(path, updated, bytes)).collect())
+        self.list_of(Place::Current)
     }
 
-    /// The session that was last written to; `None` when there is none.
+    /// The sessions of a place, the last written first. Files that are none are left out.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn list_of(&self, place: Place) -> Result<Vec<Summary>, SessionError> {
+        Ok(listed(&self.folder(place))?.collect())
+    }
+
+    /// The current session that was last written to; `None` when there is none.
     ///
     /// # Errors
     /// The folder cannot be read.
     pub fn latest(&self) -> Result<Option<PathBuf>, SessionError> {
-        let files = self.files()?;
-        Ok(files.into_iter().find_map(|(path, updated, bytes)| summary(path, updated, bytes)).map(|found| found.path))
+        Ok(listed(&self.dir)?.next().map(|found| found.path))
     }
 
-    /// The session whose id is, or alone begins with, `prefix`.
+    /// The current session whose id is, or alone begins with, `prefix`.
     ///
     /// # Errors
     /// [`SessionError::NotFound`], [`SessionError::Ambiguous`], or the folder cannot be read.
     pub fn find(&self, prefix: &str) -> Result<PathBuf, SessionError> {
-        let files = self.files()?;
-        let found: Vec<(PathBuf, SessionId)> = files
-            .into_iter()
-            .map(|(path, ..)| (SessionId::of(&path), path))
-            .filter(|(id, _)| !prefix.is_empty() && id.as_str().starts_with(prefix))
-            .map(|(id, path)| (path, id))
-            .collect();
-        if let Some((path, _)) = found.iter().find(|(_, id)| id.as_str() == prefix) {
-            return Ok(path.clone());
-        }
-        match found.as_slice() {
-            [] => Err(SessionError::NotFound(prefix.to_owned())),
-            [(path, _)] => Ok(path.clone()),
-            _ => {
-                let ids = found.into_iter().map(|(_, id)| id).collect();
-                Err(SessionError::Ambiguous { prefix: prefix.to_owned(), ids })
+        self.find_in(&[Place::Current], prefix).map(|(_, path)| path)
+    }
+
+    /// The session whose id is, or alone begins with, `prefix`, in the first of the places that has one.
+    ///
+    /// # Errors
+    /// As [`Store::find`]; [`SessionError::NotThere`] when the current ones are not looked at.
+    pub fn find_in(&self, places: &[Place], prefix: &str) -> Result<(Place, PathBuf), SessionError> {
+        for place in places {
+            match only(files(&self.folder(*place))?, prefix) {
+                Err(SessionError::NotFound(_)) => {}
+                found => return Ok((*place, found?)),
             }
+        }
+        match places {
+            [place, ..] if *place != Place::Current => {
+                Err(SessionError::NotThere { place: *place, prefix: prefix.to_owned() })
+            }
+            _ => Err(SessionError::NotFound(prefix.to_owned())),
         }
     }
 
@@ -111,6 +155,19 @@ impl Store {
     /// The folder cannot be made or written.
     pub fn create(&self) -> Result<Session, SessionError> {
         Session::create(&self.dir)
+    }
+
+    /// Gives a current session another title.
+    ///
+    /// # Errors
+    /// None or several begin with `prefix`, another program has it open, or the disk refuses.
+    pub fn rename(&self, prefix: &str, title: &str) -> Result<SessionId, SessionError> {
+        let path = self.find(prefix)?;
+        let mut session = Session::open(&path)?;
+        session.append(Record::Title { title: title.to_owned() })?;
+        let synced = File::open(&path).and_then(|file| file.sync_data());
+        synced.map_err(|source| SessionError::io("force to the disk", &path, source))?;
+        Ok(session.id().clone())
     }
 
     /// The session that was last written to, or a new one.
@@ -123,26 +180,57 @@ impl Store {
             None => self.create(),
         }
     }
-
-    fn files(&self) -> Result<Vec<(PathBuf, SystemTime, u64)>, SessionError> {
-        let failed = |source| SessionError::io("list the folder of", &self.dir, source);
-        let entries = match fs::read_dir(&self.dir) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let mut files: Vec<(PathBuf, SystemTime, u64)> =
-            entries.filter_map(|entry| entry.ok().as_ref().and_then(session_file)).collect();
-        files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| b.0.cmp(&a.0)));
-        Ok(files)
-    }
 }
 
-fn session_file(entry: &DirEntry) -> Option<(PathBuf, SystemTime, u64)> {
+/// A file with the time of its last change and its size.
+type Seen = (PathBuf, SystemTime, u64);
+
+/// The sessions of a folder, each looked at when its turn comes.
+fn listed(dir: &Path) -> Result<impl Iterator<Item = Summary> + use<>, SessionError> {
+    Ok(files(dir)?.into_iter().filter_map(|(path, updated, bytes)| summary(path, updated, bytes)))
+}
+
+/// The session files of a folder, which need not exist, the last written first.
+fn files(dir: &Path) -> Result<Vec<Seen>, SessionError> {
+    let failed = |source| SessionError::io("list the folder of", dir, source);
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut files: Vec<Seen> = entries.filter_map(|entry| entry.ok().as_ref().and_then(session_file)).collect();
+    files.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| b.0.cmp(&a.0)));
+    Ok(files)
+}
+
+fn session_file(entry: &DirEntry) -> Option<Seen> {
     let path = entry.path();
-    let meta = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-    let named = path.extension().is_some_and(|ending| ending == "jsonl");
-    named.then(|| meta.modified().ok().map(|updated| (path, updated, meta.len())))?
+    let name = path.file_name()?.to_string_lossy();
+    // Beside a session lie the notes that wait for it.
+    let named = name.ends_with(".jsonl") && !name.ends_with(".inbox.jsonl");
+    let meta = named.then(|| entry.metadata().ok()).flatten().filter(fs::Metadata::is_file)?;
+    meta.modified().ok().map(|updated| (path, updated, meta.len()))
+}
+
+/// The one file whose session's id is, or alone begins with, `prefix`.
+fn only(files: Vec<Seen>, prefix: &str) -> Result<PathBuf, SessionError> {
+    let mut found: Vec<(PathBuf, SessionId)> = files
+        .into_iter()
+        .map(|(path, ..)| (SessionId::of(&path), path))
+        .filter(|(id, _)| !prefix.is_empty() && id.as_str().starts_with(prefix))
+        .map(|(id, path)| (path, id))
+        .collect();
+    if let Some(at) = found.iter().position(|(_, id)| id.as_str() == prefix) {
+        return Ok(found.swap_remove(at).0);
+    }
+    match found.pop() {
+        None => Err(SessionError::NotFound(prefix.to_owned())),
+        Some((path, _)) if found.is_empty() => Ok(path),
+        Some(last) => {
+            let ids = found.into_iter().chain([last]).map(|(_, id)| id).collect();
+            Err(SessionError::Ambiguous { prefix: prefix.to_owned(), ids })
+        }
+    }
 }
 
 /// `None` when the file cannot be read or does not begin as a session.

@@ -1,0 +1,165 @@
+//! Sessions that are put away: into the archive, into the trash, and back. Their files are moved, never copied and never
+//! rewritten; only emptying the trash takes anything from the disk.
+//!
+//! The journal says where a session is. What lies beside it (notes that wait, torn ends) leaves the folder of the current
+//! sessions after it and enters before it, so a session that can be opened always has them with it. What a move that was
+//! cut short left behind is found by its name, and goes along with the next move.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::super::log::Log;
+use super::{Place, Store};
+use crate::session::{SessionError, SessionId};
+
+/// Endings of the files beside a journal.
+const BESIDE: [&str; 3] = ["inbox.jsonl", "jsonl.torn", "inbox.jsonl.torn"];
+
+impl Store {
+    /// Puts a current session into the archive.
+    ///
+    /// # Errors
+    /// None or several begin with `prefix`, another program has it open, or the disk refuses.
+    pub fn archive(&self, prefix: &str) -> Result<SessionId, SessionError> {
+        self.carry(prefix, &[Place::Current], Place::Archive)
+    }
+
+    /// Takes a session out of the archive.
+    ///
+    /// # Errors
+    /// As [`Store::archive`], and when there is a current session of that name.
+    pub fn unarchive(&self, prefix: &str) -> Result<SessionId, SessionError> {
+        self.carry(prefix, &[Place::Archive], Place::Current)
+    }
+
+    /// Puts a session, current or archived, into the trash.
+    ///
+    /// # Errors
+    /// As [`Store::archive`].
+    pub fn delete(&self, prefix: &str) -> Result<SessionId, SessionError> {
+        self.carry(prefix, &[Place::Current, Place::Archive], Place::Trash)
+    }
+
+    /// Takes a session out of the trash; it is a current one then.
+    ///
+    /// # Errors
+    /// As [`Store::unarchive`].
+    pub fn restore(&self, prefix: &str) -> Result<SessionId, SessionError> {
+        self.carry(prefix, &[Place::Trash], Place::Current)
+    }
+
+    /// Takes a session of the trash from the disk, with all that lies beside it. This cannot be undone.
+    ///
+    /// # Errors
+    /// It is not in the trash, another program has it open, or the disk refuses; what is left of it is still in the trash.
+    pub fn destroy(&self, id: &SessionId) -> Result<(), SessionError> {
+        let journal = self.journal(Place::Trash, id);
+        let held = hold(&journal)?;
+        // The journal goes last: as long as it is there, the rest is still to be found.
+        let folders = self.folders(id, &[Place::Trash]);
+        let beside = folders.iter().flat_map(|folder| beside(id).map(|name| folder.join(name)));
+        for beside in beside.chain([journal]) {
+            match fs::remove_file(&beside) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(SessionError::io("remove", &beside, source));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        drop(held);
+        sync(&self.folder(Place::Trash))
+    }
+
+    /// Moves the session that alone begins with `prefix` in the places that are named, looked at in that order.
+    fn carry(&self, prefix: &str, from: &[Place], to: Place) -> Result<SessionId, SessionError> {
+        let (place, path) = self.find_in(from, prefix)?;
+        let id = SessionId::of(&path);
+        let target = self.journal(to, &id);
+        if fs::symlink_metadata(&target).is_ok() {
+            return Err(SessionError::Exists(target));
+        }
+        let held = hold(&path)?;
+        let folder = self.folder(to);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|source| SessionError::io("make the folder of", &target, source))?;
+        if to == Place::Current {
+            self.bring_what_lies_beside(&id, place, to)?;
+            rename(&path, &target)?;
+        } else {
+            rename(&path, &target)?;
+            sync(&folder)?;
+            self.bring_what_lies_beside(&id, place, to)?;
+        }
+        sync(&folder)?;
+        sync(&self.folder(place))?;
+        drop(held);
+        Ok(id)
+    }
+
+    fn bring_what_lies_beside(&self, id: &SessionId, from: Place, to: Place) -> Result<(), SessionError> {
+        let target = self.folder(to);
+        for folder in self.folders(id, &[from, to]).iter().filter(|folder| **folder != target) {
+            for name in beside(id) {
+                if fs::symlink_metadata(folder.join(&name)).is_ok() {
+                    rename(&folder.join(&name), &target.join(&name))?;
+                }
+            }
+        }
+        sync(&target)
+    }
+
+    fn journal(&self, place: Place, id: &SessionId) -> PathBuf {
+        self.folder(place).join(format!("{id}.jsonl"))
+    }
+
+    /// Folders in which something may lie that belongs to a session that is, or is about to be, in one of the places:
+    /// also those in which a move that was cut short may have left it, but not that of a namesake.
+    fn folders(&self, id: &SessionId, places: &[Place]) -> Vec<PathBuf> {
+        let own = |place: &Place| places.contains(place) || !self.journal(*place, id).exists();
+        Place::ALL.into_iter().filter(own).map(|place| self.folder(place)).collect()
+    }
+}
+
+/// Names of the files that may lie beside a journal.
+fn beside(id: &SessionId) -> [String; 3] {
+    BESIDE.map(|ending| format!("{id}.{ending}"))
+}
+
+/// The journal's lock, so that nobody writes to it while it moves.
+fn hold(path: &Path) -> Result<Log, SessionError> {
+    let log = Log::open(path)?;
+    let same = |file: &File| {
+        let (held, there) = (file.metadata()?, fs::metadata(path)?);
+        Ok((held.dev(), held.ino()) == (there.dev(), there.ino()))
+    };
+    match log.file().map_or(Ok(true), |file| same(file)) {
+        Ok(true) => Ok(log),
+        // Somebody moved it between the opening and the locking.
+        Ok(false) => Err(SessionError::NotFound(SessionId::of(path).as_str().to_owned())),
+        Err(source) => Err(SessionError::io("open", path, source)),
+    }
+}
+
+/// Moves a file and never replaces one.
+fn rename(from: &Path, to: &Path) -> Result<(), SessionError> {
+    let moved = match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every file system can refuse by itself; whoever makes sessions gives them names of their own.
+        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_ok() => Err(Errno::EXIST.into()),
+        Err(Errno::INVAL | Errno::NOSYS) => fs::rename(from, to),
+        moved => moved.map_err(io::Error::from),
+    };
+    moved.map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => SessionError::Exists(to.to_owned()),
+        _ => SessionError::io("move", from, source),
+    })
+}
+
+fn sync(folder: &Path) -> Result<(), SessionError> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|source| SessionError::io("force to the disk the folder of", folder, source))
+}
