@@ -260,7 +260,7 @@ impl Gist<'_> {
 
 /// Reads up to and with the next newline into `line` and answers how many bytes that was. Of a line over the cap only
 /// the beginning is kept, with its newline.
-fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
+pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     let mut read = 0;
     loop {
         let chunk = match reader.fill_buf() {

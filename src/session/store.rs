@@ -1,5 +1,7 @@
-//! The sessions of a folder: listed and found without reading them whole. How they are put away is in `shelf`.
+//! The sessions of a folder: listed and found without reading them whole. How they are put away is in `shelf`, how
+//! words are found in them in `search`.
 
+mod search;
 mod shelf;
 
 use std::fs::{self, DirEntry, File};
@@ -11,6 +13,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+pub use self::search::{Found, Hit, Search};
 use super::log::is_sealed;
 use super::record::Record;
 use super::{Session, SessionError, SessionId};

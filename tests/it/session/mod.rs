@@ -5,6 +5,7 @@ mod branches;
 mod damage;
 mod fork;
 mod mailbox;
+mod search;
 mod shelf;
 mod store;
 mod tree;
