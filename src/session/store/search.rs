@@ -171,11 +171,13 @@ impl Store {
     }
 }
 
-/// What an entry says to people, and who says it. A compaction says nothing that was not said before it.
+/// What an entry says to people, and who says it. A compaction, and what it is asked to keep, was said before it.
 fn said(record: &Record) -> Option<(&'static str, String)> {
     Some(match record {
-        Record::User { message } | Record::Reminder { message } => ("user", words(message)),
-        Record::Note { note } => ("user", note.text.clone()),
+        Record::User { message, .. } | Record::Report { message, .. } | Record::Reminder { message } => {
+            ("user", words(message))
+        }
+        Record::Note { note, .. } => ("user", note.text.clone()),
         Record::Assistant { message, .. } => ("assistant", words(message)),
         Record::ToolResult { message } => ("tool", words(message)),
         Record::Title { title } => ("title", title.clone()),
@@ -183,6 +185,10 @@ fn said(record: &Record) -> Option<(&'static str, String)> {
         | Record::Discarded { .. }
         | Record::ToolStarted { .. }
         | Record::Compaction(_)
+        | Record::Restored { .. }
+        | Record::Dropped { .. }
+        | Record::Posted(_)
+        | Record::Attempt { .. }
         | Record::Branch { .. }
         | Record::Ended { .. } => return None,
     })

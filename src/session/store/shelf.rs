@@ -14,7 +14,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::super::log::Log;
-use super::{Place, Store};
+use super::{Place, Store, files};
 use crate::session::{SessionError, SessionId};
 
 /// Endings of the files beside a journal.
@@ -53,23 +53,32 @@ impl Store {
         self.carry(prefix, &[Place::Trash], Place::Current)
     }
 
-    /// Takes a session of the trash from the disk, with all that lies beside it. This cannot be undone.
+    /// The ids of all session files of a place, also of damaged ones, the last written first.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn ids_in(&self, place: Place) -> Result<Vec<SessionId>, SessionError> {
+        Ok(files(&self.folder(place))?.iter().map(|(path, ..)| SessionId::of(path)).collect())
+    }
+
+    /// Takes a session of the trash from the disk, with all that lies beside it and with `also`, files and folders that
+    /// belong to nothing else. This cannot be undone.
     ///
     /// # Errors
     /// It is not in the trash, another program has it open, or the disk refuses; what is left of it is still in the trash.
-    pub fn destroy(&self, id: &SessionId) -> Result<(), SessionError> {
+    pub fn destroy(&self, id: &SessionId, also: &[PathBuf]) -> Result<(), SessionError> {
         let journal = self.journal(Place::Trash, id);
         let held = hold(&journal)?;
+        // Copies of what was summed up, in the form of another program.
+        let copies = self.folder(Place::Archive).join(id.as_str());
+        for other in also.iter().chain([&copies]) {
+            remove(other)?;
+        }
         // The journal goes last: as long as it is there, the rest is still to be found.
         let folders = self.folders(id, &[Place::Trash]);
         let beside = folders.iter().flat_map(|folder| beside(id).map(|name| folder.join(name)));
         for beside in beside.chain([journal]) {
-            match fs::remove_file(&beside) {
-                Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    return Err(SessionError::io("remove", &beside, source));
-                }
-                Ok(()) | Err(_) => {}
-            }
+            remove(&beside)?;
         }
         drop(held);
         sync(&self.folder(Place::Trash))
@@ -157,6 +166,19 @@ fn rename(from: &Path, to: &Path) -> Result<(), SessionError> {
         io::ErrorKind::AlreadyExists => SessionError::Exists(to.to_owned()),
         _ => SessionError::io("move", from, source),
     })
+}
+
+/// Removes a file, or a folder with all that is in it; it need not be there.
+fn remove(path: &Path) -> Result<(), SessionError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(SessionError::io("remove", path, source)),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 fn sync(folder: &Path) -> Result<(), SessionError> {

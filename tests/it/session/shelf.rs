@@ -76,11 +76,15 @@ fn only_what_is_in_the_trash_is_destroyed() {
     let store = stocked(dir.path());
     make(&store, "two");
     let id = SessionId::new("one");
-    assert!(store.destroy(&id).is_err());
+    assert!(store.destroy(&id, &[]).is_err());
     store.delete("one").unwrap();
-    store.destroy(&id).unwrap();
+    let also = dir.path().join("artifacts");
+    let copies = store.folder(Place::Archive).join("one");
+    fs::create_dir_all(also.join("deep")).and_then(|()| fs::create_dir_all(&copies)).unwrap();
+    store.destroy(&id, &[also.clone(), dir.path().join("gone")]).unwrap();
+    assert!(!also.exists() && !copies.exists());
     assert_eq!(files(&store), ["current/two.jsonl"]);
-    assert!(store.destroy(&id).is_err());
+    assert!(store.destroy(&id, &[]).is_err());
 }
 
 /// C25, C16.
@@ -96,7 +100,7 @@ fn a_session_that_is_open_elsewhere_stays_where_it_is() {
     drop(open);
     store.delete("one").unwrap();
     let open = Session::open(&store.find_in(&[Place::Trash], "one").unwrap().1).unwrap();
-    assert!(store.restore("one").is_err() && store.destroy(open.id()).is_err());
+    assert!(store.restore("one").is_err() && store.destroy(open.id(), &[]).is_err());
     assert_eq!(files(&store), all_in(Place::Trash));
 }
 
@@ -111,7 +115,7 @@ fn nothing_is_ever_replaced() {
         assert!(matches!(refused, Err(SessionError::Exists(_))), "{refused:?}");
     }
     assert_eq!(files(&store), before);
-    store.destroy(&SessionId::new("one")).unwrap();
+    store.destroy(&SessionId::new("one"), &[]).unwrap();
     assert_eq!(files(&store), ["current/one.jsonl"], "the namesake keeps what is its own");
 }
 
@@ -144,7 +148,7 @@ fn a_move_that_was_cut_short_leaves_no_orphan() {
                 store.restore("one").unwrap();
                 assert_eq!(files(&store), all_in(Place::Current));
                 store.delete("one").unwrap();
-                store.destroy(&SessionId::new("one")).unwrap();
+                store.destroy(&SessionId::new("one"), &[]).unwrap();
                 assert_eq!(files(&store), [""; 0]);
             }
         }
