@@ -4,6 +4,7 @@
 mod branches;
 mod compaction;
 mod error;
+pub mod export;
 mod facts;
 mod fork;
 mod glance;

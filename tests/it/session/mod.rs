@@ -3,6 +3,7 @@
 mod bill;
 mod branches;
 mod damage;
+mod export;
 mod fork;
 mod mailbox;
 mod search;
