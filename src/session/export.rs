@@ -1,5 +1,6 @@
 //! A session written out: to be read as Markdown or HTML, to be worked with as JSON. What is written is what the
 //! journal says from the root to the leaf, also what a compaction took from the model; nothing in memory but one turn.
+//! The form of another program, which can be read in again too, is in `flat`.
 
 mod html;
 mod json;
@@ -23,6 +24,8 @@ pub enum Format {
     Html,
     /// JSON: all entries of all branches, with ids, parents, types, times and data.
     Json,
+    /// JSON as `flat` tells: title, summary and messages of what the model sees.
+    V2,
 }
 
 /// Why a session could not be written out whole.
@@ -62,6 +65,10 @@ impl Session {
             Format::Markdown => markdown::write(self, out),
             Format::Html => html::write(self, out),
             Format::Json => json::write(self, out),
+            Format::V2 => {
+                serde_json::to_writer_pretty(&mut *out, &self.flat()?).map_err(io::Error::from)?;
+                Ok(writeln!(out)?)
+            }
         }
     }
 

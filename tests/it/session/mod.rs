@@ -4,6 +4,7 @@ mod bill;
 mod branches;
 mod damage;
 mod export;
+mod flat;
 mod fork;
 mod mailbox;
 mod search;
