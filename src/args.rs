@@ -1,9 +1,12 @@
 //! The command line as it is typed. What the words do is told in `cli` and `repl`.
 
+mod sessions;
+
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
+pub use self::sessions::{Form, Sessions, Trash};
 use crate::terminal::{ColorChoice, exit::Exit};
 
 /// One agent at the tiller, a crew of background workers below.
@@ -107,6 +110,15 @@ pub enum Command {
         #[arg(long, global = true)]
         json: bool,
     },
+    /// Look at the conversations of this workspace, find words in them, keep them in order; also while they go on.
+    Sessions {
+        /// What to do; the list when not given.
+        #[command(subcommand)]
+        command: Option<Sessions>,
+        /// Write JSON instead of text.
+        #[arg(long, global = true)]
+        json: bool,
+    },
     /// Make a folder a workspace: settings, AGENTS.md, an example skill; nothing is overwritten.
     Init {
         /// The folder; made when missing, the current one when not given.
@@ -168,7 +180,8 @@ Examples:
   tillerman -c                                  go on where you left
   tillerman run --image plan.png \"what is wrong here?\"
   tillerman replay story.json                   play what --record story.json kept
-  tillerman tasks tail t_001                    watch a worker from another terminal";
+  tillerman tasks tail t_001                    watch a worker from another terminal
+  tillerman sessions search parser bug          where was that said?";
 
 const VARIABLES: &str = "\
 Environment:

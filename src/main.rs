@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use tillerman::args::{Args, Command, Common, Tasks};
+use tillerman::args::{Args, Command, Common, Sessions, Tasks};
 use tillerman::cli;
 use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
@@ -50,6 +50,7 @@ async fn command(args: Args) -> Exit {
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
         Some(Command::Demo) => demo(&common).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
+        Some(Command::Sessions { command, json }) => sessions(&common, command, json),
         Some(Command::Models { provider, refresh, json }) => {
             let setup = cli::models::Setup { provider, refresh, json, look: look(&common, &io::stdout()) };
             let shown = cli::models::models(&common, &setup).await;
@@ -126,6 +127,22 @@ async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {
     };
     let setup = cli::tasks::Setup { tasks: &workspace.tasks(), look: look(common, &io::stdout()), json };
     match cli::tasks::tasks(&command, &setup).await {
+        Ok(exit) => exit,
+        Err(error) if error.nobody_reads() => Exit::Done,
+        Err(error) => complain(error.exit(), &error.to_string()),
+    }
+}
+
+fn sessions(common: &Common, command: Option<Sessions>, json: bool) -> Exit {
+    let workspace = match cli::ready::workspace(common) {
+        Ok(workspace) => workspace,
+        Err(error) => return complain(error.exit, &error.why),
+    };
+    let stdout = io::stdout();
+    let width = stdout.is_terminal().then(columns).flatten();
+    let setup = cli::sessions::Setup { workspace: &workspace, look: look(common, &stdout), json, width };
+    let all = Sessions::List { archived: false, trash: false, limit: None };
+    match cli::sessions::sessions(&command.unwrap_or(all), &setup) {
         Ok(exit) => exit,
         Err(error) if error.nobody_reads() => Exit::Done,
         Err(error) => complain(error.exit(), &error.to_string()),

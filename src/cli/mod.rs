@@ -1,4 +1,4 @@
-//! The commands of the command line that are not the terminal: run, replay, tasks, models, demo, doctor, init.
+//! The commands of the command line that are not the terminal: run, replay, tasks, sessions, models, demo, doctor, init.
 
 pub mod demo;
 pub mod doctor;
@@ -10,5 +10,6 @@ pub mod models;
 pub mod ready;
 pub mod replay;
 pub mod run;
+pub mod sessions;
 mod show;
 pub mod tasks;

@@ -7,6 +7,7 @@ mod json;
 mod models;
 mod replay;
 mod run;
+mod sessions;
 mod tasks;
 
 use std::path::Path;
