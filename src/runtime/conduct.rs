@@ -37,6 +37,8 @@ pub(super) struct Conversation {
     before: Vec<Arc<Message>>,
     /// The run that has the session; or one that was dropped and may not have let go of it yet.
     holder: Option<AbortOnDropHandle<()>>,
+    /// A change has the session.
+    edited: bool,
 }
 
 /// A session on its way into a run.
@@ -92,7 +94,7 @@ impl Conversation {
     pub(super) fn new(session: Session) -> Conversation {
         let (id, path) = (session.id().clone(), session.path().map(PathBuf::from));
         let name = title::name(&session);
-        Conversation { id, path, session: Some(session), name, before: Vec::new(), holder: None }
+        Conversation { id, path, session: Some(session), name, before: Vec::new(), holder: None, edited: false }
     }
 
     /// Its title, else the beginning of its first line; `None` while there is neither.
@@ -130,10 +132,21 @@ impl Conversation {
         self.holder = Some(holder);
     }
 
+    pub(super) fn edited_by(&mut self, holder: AbortOnDropHandle<()>) {
+        self.holder = Some(holder);
+        self.edited = true;
+    }
+
+    /// A change is going on.
+    pub(super) fn is_edited(&self) -> bool {
+        self.edited
+    }
+
     pub(super) fn home(&mut self, session: Option<Session>) {
         self.name = session.as_ref().and_then(title::name).or(self.name.take());
         self.session = session;
         self.holder = None;
+        self.edited = false;
     }
 
     /// The run is dropped; the session is opened from its journal when the next run needs it.
@@ -146,7 +159,7 @@ impl Conversation {
 
 impl Leave {
     /// The session, from its journal if need be; never while another task may still write to it.
-    async fn fetch(self, site: &Site) -> Result<Session, String> {
+    pub(super) async fn fetch(self, site: &Site) -> Result<Session, String> {
         if let Some(straggler) = self.straggler {
             // It was aborted, so that is how it ends.
             let _ = straggler.await;

@@ -269,7 +269,7 @@ impl Runtime {
         drop(self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    async fn ask<T: Send + 'static>(
+    pub(super) async fn ask<T: Send + 'static>(
         &self,
         session: &SessionId,
         message: impl FnOnce(RpcReplyPort<T>) -> MainMsg,

@@ -10,6 +10,7 @@ use super::busy::Token;
 use super::conduct::{self, Conduct, Conducted, Conversation};
 use super::control::Ration;
 use super::crew::CrewMsg;
+use super::edit::{self, EditError, Edited, Work};
 use super::feed::{News, Source};
 use super::grace;
 use super::launch::launch;
@@ -52,6 +53,10 @@ pub(super) enum MainMsg {
     Overdue(RunId),
     /// The question for a title, asked after this run, is over.
     Titled(RunId, Option<Box<Reply>>),
+    /// Change the conversation, if it is at rest; answers when that is understood.
+    Edit(Work, RpcReplyPort<()>),
+    /// The change is over.
+    Edited(Box<Edited>),
     /// How it is doing.
     Status(RpcReplyPort<Status>),
     /// The conversation, as of the start of the current run.
@@ -157,6 +162,11 @@ impl Actor for MainAgent {
                 state.titler.came(reply.map(|reply| *reply));
                 state.write_title(run);
             }
+            MainMsg::Edit(work, reply) => {
+                let _ = reply.send(());
+                state.edit(&myself, work);
+            }
+            MainMsg::Edited(edited) => state.edited(*edited),
             MainMsg::Status(reply) => {
                 let _ = reply.send(state.status());
             }
@@ -221,7 +231,7 @@ impl State {
             self.lines.clear();
             self.reports.clear();
         }
-        if self.current.is_some() {
+        if self.current.is_some() || self.conversation.is_edited() {
             return;
         }
         let line = self.lines.pop_front();
@@ -293,6 +303,21 @@ impl State {
                 let _ = self.queue(note.text);
             }
         }
+    }
+
+    fn edit(&mut self, myself: &ActorRef<MainMsg>, work: Work) {
+        if self.current.is_some() || self.conversation.is_edited() {
+            return work(Err(EditError::Busy))(None);
+        }
+        edit::begin(&self.site, &mut self.conversation, myself, work);
+    }
+
+    fn edited(&mut self, edited: Edited) {
+        self.conversation.home(edited.session);
+        let reported = self.conversation.session().and_then(|session| session.reported());
+        self.context = reported.map_or(0, |reported| reported.usage.context());
+        self.settle_bill();
+        edited.told.tell();
     }
 
     /// The journal knows of every call, also of those that no event told of.

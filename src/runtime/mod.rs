@@ -8,7 +8,9 @@ mod assemble;
 mod busy;
 mod conduct;
 mod control;
+mod conversations;
 mod crew;
+mod edit;
 mod feed;
 mod grace;
 mod handle;
@@ -27,9 +29,13 @@ mod title;
 mod view;
 mod worker;
 
+pub use edit::EditError;
 pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;
 pub use recover::last_task;
 pub use view::{
     ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow,
 };
+
+// What front ends show of a conversation is the session's own.
+pub use crate::session::{Branch, Kind, Outline, Row, Summary, Turn};

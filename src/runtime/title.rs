@@ -114,7 +114,7 @@ pub(super) fn name(session: &Session) -> Option<String> {
 }
 
 /// One line without marks around it and without characters that a terminal obeys; `None` when nothing is left.
-fn tidy(text: &str) -> Option<String> {
+pub(super) fn tidy(text: &str) -> Option<String> {
     const MARKS: [char; 10] = ['"', '\'', '“', '”', '„', '«', '»', '`', '*', '#'];
     let answer = text.rsplit("</think>").next().unwrap_or(text);
     let plain = |line: &str| {

@@ -3,6 +3,7 @@
 mod cast;
 mod control;
 mod crowd;
+mod edit;
 mod ends;
 mod library;
 mod lookout;

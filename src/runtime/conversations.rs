@@ -1,0 +1,129 @@
+//! What people do with conversations besides talking, as calls of [`Runtime`]: name them, go back, go across, fork, look.
+//! Nothing of it asks a model. How a change is made while actors live is in `edit`.
+
+use std::sync::Arc;
+
+use super::{EditError, Runtime, SessionGone, title};
+use crate::session::{Branch, EntryId, Outline, Page, Record, Session, SessionError, SessionId, Store, Summary, Turn};
+
+impl Runtime {
+    /// Gives a conversation another title: one line of at most 60 characters. Answers how it is written.
+    ///
+    /// # Errors
+    /// [`EditError::NoTitle`], [`EditError::Busy`], or the conversation cannot be written.
+    pub async fn rename(&self, session: &SessionId, title: &str) -> Result<String, EditError> {
+        let title = title::tidy(title).ok_or(EditError::NoTitle)?;
+        self.edit(session, move |session| {
+            session.append(Record::Title { title: title.clone() })?;
+            Ok(title)
+        })
+        .await
+    }
+
+    /// Goes on behind an entry, named `m37` or by its id; what was said after it stays as another branch. Answers the
+    /// entry's number.
+    ///
+    /// # Errors
+    /// [`EditError::Busy`], or there is no such entry.
+    pub async fn branch(&self, session: &SessionId, at: &str) -> Result<u64, EditError> {
+        let at = at.to_owned();
+        self.edit(session, move |session| {
+            let entry = session.entry_named(&at)?;
+            session.branch(entry)?;
+            Ok(session.number(entry).unwrap_or_default())
+        })
+        .await
+    }
+
+    /// Goes to the end of the branch that an entry lies on. Answers the number of its last message.
+    ///
+    /// # Errors
+    /// As [`Runtime::branch`].
+    pub async fn switch(&self, session: &SessionId, to: &str) -> Result<u64, EditError> {
+        let to = to.to_owned();
+        self.edit(session, move |session| {
+            let entry = session.entry_named(&to)?;
+            let stands = session.switch(entry)?;
+            Ok(session.number(stands).unwrap_or_default())
+        })
+        .await
+    }
+
+    /// Makes a new conversation out of this one up to an entry, without one up to where it stands. It is not opened.
+    ///
+    /// # Errors
+    /// There is no such entry, nothing was said yet, or a file cannot be read or written.
+    pub async fn fork(&self, session: &SessionId, at: Option<&str>) -> Result<SessionId, EditError> {
+        if let Some(owner) = self.looking() {
+            return Err(SessionGone::Looking(owner.clone()).into());
+        }
+        let (at, dir) = (at.map(str::to_owned), self.config().workspace.sessions());
+        self.look(session, move |session| {
+            let leaf = || session.leaf().ok_or_else(|| SessionError::NoSuchEntry { name: "m0".to_owned(), last: 0 });
+            let at = named(session, at.as_deref())?.map_or_else(leaf, Ok)?;
+            Ok(session.fork(at, &dir)?.id().clone())
+        })
+        .await
+    }
+
+    /// All branches of a conversation, the youngest last.
+    ///
+    /// # Errors
+    /// It is not open, or its file cannot be read.
+    pub async fn branches(&self, session: &SessionId) -> Result<Vec<Branch>, EditError> {
+        self.look(session, Session::branches).await
+    }
+
+    /// The last lines of a person on the current branch, each with the place before it.
+    ///
+    /// # Errors
+    /// As [`Runtime::branches`].
+    pub async fn turns(&self, session: &SessionId, most: usize) -> Result<Vec<Turn>, EditError> {
+        self.look(session, move |session| session.turns(most)).await
+    }
+
+    /// At most so many rows of a conversation's tree, the last of them of the entry that is named, or else of its end.
+    ///
+    /// # Errors
+    /// As [`Runtime::branches`]; there is no such entry.
+    pub async fn tree(&self, session: &SessionId, most: usize, up_to: Option<&str>) -> Result<Outline, EditError> {
+        let up_to = up_to.map(str::to_owned);
+        self.look(session, move |session| {
+            let up_to = named(session, up_to.as_deref())?;
+            session.outline(Page { most, up_to })
+        })
+        .await
+    }
+
+    /// The conversations of this workspace, the last written first.
+    ///
+    /// # Errors
+    /// Their folder cannot be read.
+    pub async fn sessions(&self) -> Result<Vec<Summary>, EditError> {
+        let store = Store::new(self.config().workspace.sessions());
+        self.inner.site.on_disk(move || store.list()).await.map_err(EditError::Lost)?.map_err(EditError::from)
+    }
+
+    /// Looks at a conversation: as it is in memory, or while a run or another process has it as it is on the disk.
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        session: &SessionId,
+        look: impl Fn(&Session) -> Result<T, SessionError> + Send + Sync + 'static,
+    ) -> Result<T, EditError> {
+        let look = Arc::new(look);
+        let here = Arc::clone(&look);
+        match self.edit(session, move |session| Ok(here(session)?)).await {
+            Err(EditError::Busy | EditError::Gone(SessionGone::Looking(_))) => {}
+            looked => return looked,
+        }
+        let path = self.config().workspace.sessions().join(format!("{session}.jsonl"));
+        let read = move || if path.is_file() { look(&Session::read(&path)?).map(Some) } else { Ok(None) };
+        let read = self.inner.site.on_disk(read).await.map_err(EditError::Lost)?;
+        // What leaves no file is seen when it is home again.
+        read?.ok_or(EditError::Busy)
+    }
+}
+
+fn named(session: &Session, name: Option<&str>) -> Result<Option<EntryId>, SessionError> {
+    name.map(|name| session.entry_named(name)).transpose()
+}
