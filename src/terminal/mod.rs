@@ -5,6 +5,7 @@ pub mod clean;
 pub mod exit;
 pub mod screen;
 pub mod story;
+pub mod tree;
 pub mod wrap;
 
 use std::fmt::Display;

@@ -3,3 +3,4 @@
 mod screen;
 mod story;
 mod text;
+mod tree;
