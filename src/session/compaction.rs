@@ -72,6 +72,18 @@ pub struct Carried {
     pub read: Vec<String>,
     /// Files that were written or edited, in order of the first time.
     pub written: Vec<String>,
+    /// What people said must or must not be, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wishes: Vec<Wish>,
+}
+
+/// A sentence of a person that says what must or must not be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// Where it was said.
+    pub entry: EntryId,
+    /// Word for word.
+    pub text: String,
 }
 
 impl Compaction {

@@ -53,6 +53,14 @@ pub enum SessionError {
         /// The highest number.
         last: u64,
     },
+    /// An entry cannot be said again.
+    #[error("{name} was not restored: {why}")]
+    NotRestored {
+        /// What it is called.
+        name: String,
+        /// Why not.
+        why: String,
+    },
     /// The conversation would have a call without an answer.
     #[error("call {0} must be answered before the conversation goes on")]
     Unanswered(CallId),

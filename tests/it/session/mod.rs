@@ -6,6 +6,7 @@ mod damage;
 mod export;
 mod flat;
 mod fork;
+mod history;
 mod mailbox;
 mod search;
 mod shelf;
