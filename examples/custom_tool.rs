@@ -48,6 +48,7 @@ async fn main() -> anyhow::Result<()> {
         system: "You are a navigator.".into(),
         limits: Limits::default(),
         artifacts: PathBuf::from("artifacts"),
+        ledger: None,
     };
     let mut session = Session::in_memory();
     session.append(Record::user("How far is a hundred miles?"))?;

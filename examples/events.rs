@@ -49,6 +49,7 @@ async fn main() -> anyhow::Result<()> {
         system: String::new(),
         limits: Limits::default(),
         artifacts: PathBuf::from("artifacts"),
+        ledger: None,
     };
     let mut session = Session::in_memory();
     session.append(Record::user("Ring the bell, for ever."))?;

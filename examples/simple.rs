@@ -22,6 +22,7 @@ async fn main() -> anyhow::Result<()> {
         system: "You answer in one sentence.".into(),
         limits: Limits::default(),
         artifacts: PathBuf::from("artifacts"),
+        ledger: None,
     };
     let mut session = Session::in_memory();
     session.append(Record::user("What does a tiller do?"))?;

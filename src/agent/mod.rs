@@ -11,6 +11,7 @@ mod think;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use self::compact::ledger::{Ledger, Standing};
 pub use self::compact::now::{Shortened, compact_now};
 pub use self::compact::policy::{Compacting, Count, Keep, Trigger, When};
 pub use self::inbox::{Inbox, Tiller, Unheard};
@@ -37,6 +38,8 @@ pub struct Agent {
     pub limits: Limits,
     /// Where tools keep full outputs that are cut for the model.
     pub artifacts: PathBuf,
+    /// How the tasks of the conversation stand, looked at whenever it was shortened; `None` when it has none.
+    pub ledger: Option<Ledger>,
 }
 
 /// A model that sums up a conversation that it takes no part in.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::control::{self, Control};
+use super::ledger;
 use super::site::Site;
 use crate::agent::{Agent, Limits, Summariser};
 use crate::markdown::Notice;
@@ -22,6 +23,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let workspace = &config.workspace;
     let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
     let artifacts = workspace.artifacts(control.patron.session.as_str());
+    let ledger = Some(ledger::of(site, &control.patron.session));
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
     let policy = site.policy(config.profile).map_err(text)?.with_read(&artifacts);
     let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(control::tools(control));
@@ -36,6 +38,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
         system: prompt.text,
         limits: config.main.clone(),
         artifacts,
+        ledger,
     })
 }
 
@@ -66,6 +69,7 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
         system: prompt::worker(&sources).text,
         limits: limits(site, &task.brief, role, model.id()),
         artifacts: task.dir.artifacts(),
+        ledger: None,
         model,
     })
 }

@@ -16,6 +16,7 @@ mod grace;
 mod handle;
 mod job;
 mod launch;
+mod ledger;
 mod lookout;
 mod main_agent;
 mod meter;

@@ -166,6 +166,7 @@ fn between(view: View<'_>, at: usize) -> Vec<Part> {
 fn part(view: View<'_>, index: usize) -> Option<Part> {
     let (origin, message) = (view.origins.get(index)?, view.messages.get(index)?);
     match origin.kind {
+        Kind::Restored => Some(Part::Stays(index)),
         Kind::Compaction if summary::is_ledger(message) => Some(Part::Gone(index)),
         _ => None,
     }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use super::Goal;
 use super::ask::Summed;
 use super::cut::{Part, Plan};
+use super::ledger::{self, Standing};
 use super::policy::Trigger;
 use super::summary;
 use crate::agent::fit::cut_middle;
 use crate::agent::run::Run;
 use crate::message::{Block, Message};
-use crate::session::{Carried, Compaction, Item};
+use crate::session::{Carried, Compaction, Item, Kind};
 
 /// Most bytes of an output that stays when outputs have to be cut.
 const OUTPUT: usize = 4_000;
@@ -27,9 +28,20 @@ pub(super) struct Draft {
     pub(super) tokens: u64,
 }
 
+/// What a shorter conversation is made of.
+#[derive(Clone, Copy)]
+pub(super) struct Material<'a> {
+    pub(super) plan: &'a Plan,
+    /// For each piece of the plan, if somebody could write it.
+    pub(super) summed: &'a [Option<Summed>],
+    pub(super) standings: &'a [Standing],
+}
+
 /// How a plan is carried out.
 #[derive(Clone, Copy)]
 struct Way<'a> {
+    plan: &'a Plan,
+    standings: &'a [Standing],
     /// A text for each piece, or nothing.
     texts: &'a [Option<&'a str>],
     /// Long outputs are cut in what stays, which then stands in the new beginning.
@@ -38,11 +50,12 @@ struct Way<'a> {
 
 /// The best that makes it shorter: with the summaries; and where room is needed also without them, or with long outputs
 /// cut.
-pub(super) fn best(run: &Run<'_>, goal: &Goal, plan: &Plan, summed: &[Option<Summed>]) -> Option<Draft> {
+pub(super) fn best(run: &Run<'_>, goal: &Goal, of: &Material<'_>) -> Option<Draft> {
+    let Material { plan, summed, standings } = *of;
     let before = run.gauge.tokens(run.session.context());
     let texts: Vec<Option<&str>> = summed.iter().map(|sum| sum.as_ref().map(|sum| sum.text.as_str())).collect();
     let none: Vec<Option<&str>> = vec![None; texts.len()];
-    let whole = draft(run, plan, Way { texts: &texts, cut: false });
+    let whole = draft(run, Way { plan, standings, texts: &texts, cut: false });
     let helps = whole.tokens < before;
     // Where there is no need, nothing goes that no summary stands for.
     let may = goal.needed || texts.iter().all(Option::is_some);
@@ -52,7 +65,7 @@ pub(super) fn best(run: &Run<'_>, goal: &Goal, plan: &Plan, summed: &[Option<Sum
     if !goal.needed {
         return None;
     }
-    let cut = |texts| draft(run, plan, Way { texts, cut: true });
+    let cut = |texts| draft(run, Way { plan, standings, texts, cut: true });
     let shorter = |draft: &Draft| draft.tokens < before;
     let with = helps.then(|| cut(&texts)).filter(shorter);
     with.or_else(|| Some(cut(&none)).filter(shorter))
@@ -72,14 +85,15 @@ fn is_enough(run: &Run<'_>, goal: &Goal, draft: &Draft, before: u64) -> bool {
     }
 }
 
-fn draft(run: &Run<'_>, plan: &Plan, way: Way<'_>) -> Draft {
+fn draft(run: &Run<'_>, way: Way<'_>) -> Draft {
+    let plan = way.plan;
     let (messages, origins) = (run.session.context(), run.session.origins());
     let at = plan.at.min(messages.len());
     let mut carried = run.session.compaction().map(|last| last.carried.clone()).unwrap_or_default();
     let known = if way.cut { messages.len() } else { at };
     // What stands in the new beginning is no entry of its own any more, so its facts must be known from now on.
     summary::carry(&mut carried, &messages[..known], &origins[..known], &run.agent.tools);
-    let mut draft = Filling { run, head: Vec::new(), kept: Vec::new(), dropped: Vec::new() };
+    let mut draft = Filling { run, head: Vec::new(), kept: Vec::new(), dropped: Vec::new(), pinned: Vec::new() };
     let mut texts = way.texts.iter();
     for part in &plan.parts {
         match part {
@@ -88,6 +102,7 @@ fn draft(run: &Run<'_>, plan: &Plan, way: Way<'_>) -> Draft {
             Part::Replaced(piece) => draft.is_replaced(piece, texts.next().copied().flatten(), &carried),
         }
     }
+    draft.pins(way.standings, &carried);
     for index in at..messages.len() {
         match way.cut {
             true => draft.stays(index, true),
@@ -102,6 +117,7 @@ struct Filling<'a, 'r> {
     head: Vec<Arc<Message>>,
     kept: Vec<Item>,
     dropped: Vec<Item>,
+    pinned: Vec<Item>,
 }
 
 impl Filling<'_, '_> {
@@ -114,7 +130,10 @@ impl Filling<'_, '_> {
     fn stays(&mut self, at: usize, cut: bool) {
         let Some(message) = self.run.session.context().get(at) else { return };
         let place = Some(self.head.len());
-        self.kept.extend(self.item(at).map(|item| Item { head: place, ..item }));
+        if let Some(item) = self.item(at).map(|item| Item { head: place, ..item }) {
+            let list = if item.kind == Kind::Restored { &mut self.pinned } else { &mut self.kept };
+            list.push(item);
+        }
         self.head.push(if cut { trimmed(message) } else { Arc::clone(message) });
     }
 
@@ -128,13 +147,26 @@ impl Filling<'_, '_> {
         self.head.push(Arc::new(summary::head(policy, text.unwrap_or(NO_SUMMARY), carried)));
     }
 
+    /// The tasks, and what people said must or must not be.
+    fn pins(&mut self, standings: &[Standing], carried: &Carried) {
+        let Some(message) = ledger::message(self.run, standings, &carried.wishes) else { return };
+        self.pinned.extend(carried.wishes.iter().map(|wish| Item {
+            entry: wish.entry,
+            kind: Kind::User,
+            tokens: self.run.gauge.tokens(&[Arc::new(Message::user(wish.text.clone()))]),
+            head: None,
+        }));
+        self.head.push(message);
+    }
+
     /// `at` is the first message that stays behind the head.
     fn done(self, carried: Carried, at: usize) -> Draft {
         let (messages, origins) = (self.run.session.context(), self.run.session.origins());
         let tokens = self.run.gauge.tokens(&self.head) + self.run.gauge.tokens(messages.get(at..).unwrap_or_default());
         let kept_from = origins.get(at).map(|origin| origin.entry);
-        let Filling { head, kept, dropped, .. } = self;
-        Draft { compaction: Compaction { head, kept_from, carried, kept, dropped, ..Compaction::default() }, tokens }
+        let Filling { head, kept, dropped, pinned, .. } = self;
+        let compaction = Compaction { head, kept_from, carried, kept, dropped, pinned, ..Compaction::default() };
+        Draft { compaction, tokens }
     }
 }
 

@@ -5,16 +5,18 @@ mod archive;
 mod ask;
 mod cut;
 mod draft;
+pub(super) mod ledger;
 pub(super) mod now;
 pub(super) mod policy;
 mod summary;
 mod watch;
+mod wishes;
 
 use std::sync::Arc;
 
 use self::ask::Summed;
 use self::cut::{Plan, View};
-use self::draft::Draft;
+use self::draft::{Draft, Material};
 use self::policy::{Compacting, Keep, Trigger, When};
 pub(super) use self::watch::Watch;
 use super::RunError;
@@ -107,7 +109,9 @@ async fn shorten(run: &mut Run<'_>, goal: &Goal) -> Result<bool, Halt> {
         false => return Ok(false),
     };
     let paid = Paid::of(&summed);
-    let Some(mut draft) = draft::best(run, goal, &plan, &summed) else {
+    let standings = ledger::standings(run).await;
+    let Some(mut draft) = draft::best(run, goal, &Material { plan: &plan, summed: &summed, standings: &standings })
+    else {
         paid.wasted(run, "its summary makes nothing shorter")?;
         return Ok(false);
     };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::policy::Compacting;
+use super::wishes;
 use crate::agent::fit::cut_middle;
 use crate::message::{Block, CallId, Message, Role, ToolCall};
 use crate::session::{Carried, Kind, Origin};
@@ -43,7 +44,7 @@ pub(super) fn is_ledger(message: &Message) -> bool {
 /// The conversation as text, at most so many bytes.
 pub(super) fn transcript(messages: &[Arc<Message>], most: usize) -> String {
     let mut text = String::new();
-    for message in messages {
+    for message in messages.iter().filter(|message| !is_ledger(message)) {
         let who = match message.role {
             Role::User => "User",
             Role::Assistant => "Assistant",
@@ -87,7 +88,9 @@ pub(super) fn carry(carried: &mut Carried, messages: &[Arc<Message>], origins: &
     // What stands in an earlier beginning was carried when it came there.
     for (message, origin) in messages.iter().zip(origins).filter(|(_, origin)| !origin.headed) {
         if matches!(origin.kind, Kind::User | Kind::Note) {
-            carried.said.push(cut_middle(message.text(), LINE));
+            let said = message.text();
+            wishes::find(&mut carried.wishes, origin.entry, &said);
+            carried.said.push(cut_middle(said, LINE));
         }
         for call in message.calls().filter(|call| !failed.contains(&call.id)) {
             let Some((path, read_only)) = file(call, tools) else { continue };

@@ -5,6 +5,7 @@ mod compact;
 mod control;
 mod faults;
 mod gauge;
+mod pinned;
 mod presets;
 pub mod stage;
 mod turns;

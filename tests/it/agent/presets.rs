@@ -240,6 +240,7 @@ async fn by_hand(messages: usize, compacting: Compacting, steps: Vec<Step>) -> (
         system: String::new(),
         limits: Limits { compacting, ..Limits::default() },
         artifacts: PathBuf::from("/nonexistent"),
+        ledger: None,
     };
     let (_tiller, mut inbox) = inbox::channel(session.next_note());
     let done = agent::compact_now(&agent, &mut session, &mut inbox, &Events::none()).await.unwrap();

@@ -186,6 +186,7 @@ impl Scenario {
             system: "be brief".to_owned(),
             limits,
             artifacts: PathBuf::from("/nonexistent"),
+            ledger: None,
         };
         let (tiller, mut inbox) = inbox::channel(session.next_note());
         let seen = Arc::new(Seen::default());

@@ -47,6 +47,7 @@ impl Scene {
             system: "be brief".into(),
             limits: Limits::default(),
             artifacts: PathBuf::from("/nonexistent"),
+            ledger: None,
         };
         Scene { replies, agent, session, tiller, inbox }
     }
