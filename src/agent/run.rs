@@ -168,7 +168,10 @@ impl<'a> Run<'a> {
         let (why, end) = match ended {
             Ok(Outcome::Answered(_)) => (String::new(), End::Completed),
             Ok(Outcome::TurnLimit(_)) => ("not run: the turns of this run are used up".to_owned(), End::TurnLimit),
-            Ok(Outcome::Aborted) => (act::stopped(self.inbox).to_owned(), End::Aborted),
+            Ok(Outcome::Aborted) => {
+                let end = if self.inbox.is_interrupted() { End::Interrupted } else { End::Aborted };
+                (act::stopped(self.inbox).to_owned(), end)
+            }
             Err(error) => (format!("not run: {error}"), End::Failed { why: error.to_string() }),
         };
         act::answer_open(self.session, self.events, &why)?;

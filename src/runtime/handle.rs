@@ -23,7 +23,7 @@ use super::{Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steer
 use crate::config::Config;
 use crate::message::{Message, NoteKind};
 use crate::model::scripted::recorded::{Act, Line};
-use crate::session::{Durability, Session, SessionId, Store};
+use crate::session::{Durability, Kind, Origin, Session, SessionId, Store};
 use crate::task::TaskReport;
 use crate::tool::Tool;
 use crate::workspace::{Lock, Owner, WorkspaceError};
@@ -355,8 +355,12 @@ fn find(
     }
 }
 
-/// The mark that a report was relayed can be lost in a crash; the conversation itself knows.
+/// The mark that a report was relayed can be lost in a crash; the journal itself knows. Early versions wrote reports
+/// down as lines, which only their first words tell, and knew no second attempt.
 fn is_told(session: &Session, report: &TaskReport) -> bool {
     let first = report::heading(report);
-    session.context().iter().any(|message| message.text().starts_with(&first))
+    let is_line =
+        |(message, origin): (&Arc<Message>, &Origin)| origin.kind == Kind::User && message.text().starts_with(&first);
+    session.is_told(&report.id.to_string(), report.attempt)
+        || (report.attempt == 1 && session.context().iter().zip(session.origins()).any(is_line))
 }

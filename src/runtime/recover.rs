@@ -1,15 +1,11 @@
 //! What a program that starts owes to one that ended: tasks that were running or waiting are closed as interrupted, and
 //! reports that reached nobody are kept for their session. Runs under the workspace's lock; runs nothing again.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Deserialize;
-
-use crate::message::Role;
-use crate::session::{End, Record, Session, SessionId};
+use crate::message::Tally;
+use crate::session::{End, Record, Session, SessionError, SessionId};
 use crate::task::{self, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, now};
 use crate::workspace::Workspace;
 
@@ -23,9 +19,6 @@ pub(super) struct Legacy {
     /// Reports that reached nobody yet, with the session that waits for each.
     pub(super) unheard: Vec<(SessionId, TaskReport)>,
 }
-
-/// Most bytes of a journal's end that are read to find its last entry.
-const LAST: u64 = 1 << 20;
 
 /// The highest number that a task ever had here; 0 when there was none.
 ///
@@ -104,34 +97,54 @@ fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task) -> Result<Option<Se
     }
 }
 
-/// The report that the ended program owed: the journal's own ending if it has one, else that the task was interrupted.
+/// The report that the ended program owed: the journal's own ending if it has one, else that the task was interrupted,
+/// which the journal is told first.
 fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
-    let session = Session::read(journal).ok();
+    let session = journal.exists().then(|| closed(dir, task, journal)).flatten();
+    let began = |session: &&Session| session.attempt().max(1) == task.attempt;
     let answer = || session.as_ref().and_then(|session| session.context().last()).map(|message| message.text());
-    let (status, answer) = match last_end(journal) {
+    let (status, answer) = match session.as_ref().filter(began).and_then(Session::end) {
         Some(End::Completed) => (TaskStatus::Done, answer().unwrap_or_default()),
         Some(End::TurnLimit) => (TaskStatus::LimitTurns, answer().unwrap_or_default()),
-        Some(End::Failed { why }) => (TaskStatus::Failed, why),
+        Some(End::Failed { why }) => (TaskStatus::Failed, why.clone()),
         Some(End::Aborted) => (TaskStatus::Aborted, "Aborted before it was done.".to_owned()),
         None if dir.is_aborted(task.attempt) => (TaskStatus::Aborted, "Aborted before it was done.".to_owned()),
         Some(End::Interrupted) | None => (TaskStatus::Interrupted, interrupted(dir.id(), task.status)),
     };
-    let calls = |session: &Session| session.context().iter().filter(|message| message.role == Role::Assistant).count();
-    let total = session.as_ref().map(|session| session.bill().total()).unwrap_or_default();
+    let mut before = Tally::default();
+    dir.earlier(task.attempt).iter().for_each(|report| before.add(report.tally()));
+    let Tally { calls, usage, spent } = session.map(|session| session.bill().total().since(before)).unwrap_or_default();
     TaskReport {
         id: dir.id(),
         title: task.brief.title.clone(),
         attempt: task.attempt,
         status,
         answer,
-        turns: session.as_ref().map_or(0, |session| u32::try_from(calls(session)).unwrap_or(u32::MAX)),
-        usage: total.usage,
-        spent: total.spent,
+        turns: calls,
+        usage,
+        spent,
         started: None,
         ended: now(),
         took: Duration::ZERO,
         dir: dir.path().to_owned(),
     }
+}
+
+/// The journal of a task that is over, with its end written down. Calls that were open are answered on the way.
+fn closed(dir: &TaskDir, task: &Task, journal: &Path) -> Option<Session> {
+    let write = || {
+        let mut session = Session::open(journal)?;
+        if session.attempt() < task.attempt && session.attempt() > 0 {
+            session.append(Record::Attempt { number: task.attempt })?;
+        }
+        if session.end().is_none() {
+            let end = if dir.is_aborted(task.attempt) { End::Aborted } else { End::Interrupted };
+            session.append(Record::Ended { end })?;
+        }
+        Ok::<_, SessionError>(session)
+    };
+    // A run of this program that was dropped may still hold it: then its end is not known to it.
+    write().or_else(|_| Session::read(journal)).ok()
 }
 
 fn interrupted(id: TaskId, status: TaskStatus) -> String {
@@ -141,25 +154,6 @@ fn interrupted(id: TaskId, status: TaskStatus) -> String {
             "The program ended while the task was running. What it did until then is in .tasks/{id}/progress.md; the \
              effects of its last step are unknown. Nothing was run again."
         ),
-    }
-}
-
-/// How the run of a journal ended, if its last entry says so.
-fn last_end(journal: &Path) -> Option<End> {
-    #[derive(Deserialize)]
-    struct Last {
-        #[serde(flatten)]
-        record: Record,
-    }
-    let mut file = File::open(journal).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LAST))).ok()?;
-    let mut bytes = Vec::new();
-    file.take(LAST).read_to_end(&mut bytes).ok()?;
-    let line = bytes.split(|byte| *byte == b'\n').rev().find(|line| !line.is_empty())?;
-    match serde_json::from_slice::<Last>(line).ok()?.record {
-        Record::Ended { end } => Some(end),
-        _ => None,
     }
 }
 

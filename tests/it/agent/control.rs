@@ -5,6 +5,7 @@ use std::time::Duration;
 use tillerman::agent::inbox::{Refused, Slot};
 use tillerman::agent::{Outcome, Unheard, inbox};
 use tillerman::message::{NoteId, NoteKind};
+use tillerman::session;
 use tokio::time::sleep;
 
 use super::stage::{End, Scenario, Stub, answered, millis};
@@ -294,5 +295,7 @@ async fn an_end_of_the_program_is_told_from_an_abort_by_a_person() {
         assert_eq!(played.outcome(), Outcome::Aborted);
         let last = played.context().pop().unwrap();
         assert!(last.starts_with(words), "{last}");
+        let end = if aborted_before { session::End::Aborted } else { session::End::Interrupted };
+        assert_eq!(played.session.end(), Some(&end));
     }
 }

@@ -14,7 +14,7 @@ use super::{Ask, Boat, Ground, calls, played, says};
 use crate::patience::PATIENCE;
 
 /// Says what it was told since its last answer.
-fn echo() -> Arc<dyn Model> {
+pub(super) fn echo() -> Arc<dyn Model> {
     played("echo", |ask: Ask| async move {
         let fresh = ask.messages.iter().rev().take_while(|message| message.role == tillerman::message::Role::User);
         let mut told: Vec<String> =
@@ -25,14 +25,18 @@ fn echo() -> Arc<dyn Model> {
 }
 
 async fn start(ground: Ground) -> Boat {
-    let runtime = Runtime::start(ground.config(echo())).await.unwrap();
+    start_with(ground, echo()).await
+}
+
+pub(super) async fn start_with(ground: Ground, model: Arc<dyn Model>) -> Boat {
+    let runtime = Runtime::start(ground.config(model)).await.unwrap();
     let feed = runtime.feed();
     let session = runtime.open(Open::Latest).await.unwrap();
     Boat { ground, runtime, session, feed }
 }
 
 /// A conversation that an earlier program had, and tasks that it left.
-fn left(ground: &Ground, tasks: &[TaskStatus]) -> Vec<TaskDir> {
+pub(super) fn left(ground: &Ground, tasks: &[TaskStatus]) -> Vec<TaskDir> {
     let workspace = ground.workspace();
     let mut session = Session::create_named(&workspace.sessions().join("before.jsonl")).unwrap();
     session.append(Record::user("go")).unwrap();
@@ -55,7 +59,7 @@ fn left(ground: &Ground, tasks: &[TaskStatus]) -> Vec<TaskDir> {
 }
 
 #[tokio::test]
-async fn tasks_that_were_running_or_waiting_are_interrupted_and_told_once() {
+async fn c19_tasks_that_were_running_or_waiting_are_interrupted_and_told_once() {
     let ground = Ground::new();
     let dirs = left(&ground, &[TaskStatus::Running, TaskStatus::Running, TaskStatus::Queued]);
     let mut boat = start(ground).await;
@@ -109,7 +113,7 @@ async fn a_report_waits_for_its_own_conversation() {
 }
 
 #[tokio::test]
-async fn an_ending_that_only_the_journal_knows_becomes_the_result() {
+async fn c21_an_ending_that_only_the_journal_knows_becomes_the_result() {
     let ground = Ground::new();
     let dirs = left(&ground, &[TaskStatus::Running, TaskStatus::Running]);
     let journal = |id: u32| ground.workspace().worker_sessions().join(format!("{}.jsonl", TaskId(id)));
@@ -130,7 +134,7 @@ async fn an_ending_that_only_the_journal_knows_becomes_the_result() {
 }
 
 #[tokio::test]
-async fn numbers_of_deleted_tasks_are_not_given_again() {
+async fn c27_numbers_of_deleted_tasks_are_not_given_again() {
     let ground = Ground::new();
     let dirs = left(&ground, &[TaskStatus::Done, TaskStatus::Done]);
     Session::create_named(&ground.workspace().worker_sessions().join("t_005.jsonl")).unwrap();
