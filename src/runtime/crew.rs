@@ -13,6 +13,7 @@ use super::grace;
 use super::job::{self, Job};
 use super::main_agent::MainMsg;
 use super::meter::{Begun, Meter};
+use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
 use super::worker::{Assignment, FIRST_NOTE, OVER, Worker, WorkerMsg};
@@ -34,6 +35,10 @@ pub(super) struct Crew;
 pub(super) enum CrewMsg {
     /// Take on a task.
     Dispatch(Box<Brief>, Patron, Dispatched),
+    /// Take a task on again.
+    Resume(TaskId, Patron, Dispatched),
+    /// Its files say so, or it may not go on.
+    Revived(TaskId, Result<Box<Revived>, ControlError>),
     /// Its task.md is written, or cannot be.
     Described(TaskId, Result<(), TaskError>),
     /// Text for a worker.
@@ -59,11 +64,11 @@ pub(super) struct Founding {
 
 /// What the crew is.
 pub(super) struct State {
-    site: Arc<Site>,
+    pub(super) site: Arc<Site>,
     last: u32,
-    tasks: HashMap<TaskId, Entry>,
-    queue: VecDeque<TaskId>,
-    running: usize,
+    pub(super) tasks: HashMap<TaskId, Entry>,
+    pub(super) queue: VecDeque<TaskId>,
+    pub(super) running: usize,
 }
 
 impl Actor for Crew {
@@ -86,6 +91,11 @@ impl Actor for Crew {
             CrewMsg::Dispatch(brief, patron, reply) => state.dispatch(&myself, *brief, patron, reply),
             CrewMsg::Described(id, written) => {
                 state.described(&myself, id, written);
+                state.advance(&myself).await;
+            }
+            CrewMsg::Resume(id, patron, reply) => state.resume(&myself, id, patron, reply),
+            CrewMsg::Revived(id, revived) => {
+                state.revived(&myself, id, revived);
                 state.advance(&myself).await;
             }
             // Whoever asked may have stopped waiting; then the answer is for nobody.
@@ -148,6 +158,7 @@ impl State {
         let entry = Entry {
             dir,
             brief,
+            attempt: 1,
             patron,
             notes: Vec::new(),
             stage: Stage::Describing(reply),
@@ -159,24 +170,19 @@ impl State {
 
     fn admit(&self, brief: &Brief) -> Result<TaskDir, ControlError> {
         let limits = &self.site.config.crew;
-        if self.site.is_closing() {
-            return Err(ControlError::ShuttingDown);
-        }
         if brief.body.trim().is_empty() {
             return Err(ControlError::EmptyBrief);
         }
         if brief.depth > limits.depth {
             return Err(ControlError::TooDeep { depth: brief.depth, limit: limits.depth });
         }
-        if self.queue.len() >= limits.queued + limits.running.saturating_sub(self.running) {
-            return Err(ControlError::QueueFull(limits.queued));
-        }
+        self.has_room()?;
         let claimed = TaskDir::claim(&self.site.config.workspace.tasks(), self.last);
         let dir = claimed.map_err(|error| ControlError::Files(error.to_string()))?;
         Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
     }
 
-    fn described(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, written: Result<(), TaskError>) {
+    pub(super) fn described(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, written: Result<(), TaskError>) {
         let ahead = self.queue.iter().take_while(|waiting| **waiting != id).count();
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Queued) else { return };
@@ -215,6 +221,7 @@ impl State {
             patron: entry.patron.clone(),
             dir: entry.dir.clone(),
             title: entry.brief.title.clone(),
+            attempt: entry.attempt,
             meter: meter.clone(),
             begun,
         };
@@ -276,11 +283,11 @@ impl State {
 
     /// An order that was acknowledged holds also when the program ends before the task does.
     fn write_abort(&self, id: TaskId, reply: RpcReplyPort<Result<(), ControlError>>) {
-        let Some(Entry { dir, .. }) = self.tasks.get(&id) else { return };
-        let (site, dir) = (self.site.clone(), dir.clone());
+        let Some(Entry { dir, attempt, .. }) = self.tasks.get(&id) else { return };
+        let (site, dir, attempt) = (self.site.clone(), dir.clone(), *attempt);
         tokio::spawn(async move {
             // The task is stopped also where the disk refuses; then a crash makes it interrupted instead.
-            if let Ok(Err(error)) = site.on_disk(move || dir.mark_aborted(1)).await {
+            if let Ok(Err(error)) = site.on_disk(move || dir.mark_aborted(attempt)).await {
                 tracing::warn!(%error, "an abort could not be written down");
             }
             let _ = reply.send(Ok(()));
@@ -316,7 +323,7 @@ impl State {
         let mut report = TaskReport {
             id,
             title: entry.brief.title.clone(),
-            attempt: 1,
+            attempt: entry.attempt,
             status: if self.site.is_closing() && !entry.aborted { TaskStatus::Interrupted } else { status },
             answer: words,
             turns: 0,
@@ -340,7 +347,9 @@ impl State {
     }
 
     fn ended(&mut self, report: TaskReport) {
-        let Some(entry) = self.tasks.remove(&report.id) else { return };
+        // Told twice, or of an attempt that is over: it has been dealt with.
+        let is_it = self.tasks.get(&report.id).is_some_and(|entry| entry.attempt == report.attempt);
+        let Some(entry) = is_it.then(|| self.tasks.remove(&report.id)).flatten() else { return };
         if matches!(entry.stage, Stage::Running { .. }) {
             self.running -= 1;
         }

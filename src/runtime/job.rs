@@ -1,6 +1,7 @@
 //! One run of a worker, on its own task: read the brief, build the agent, run, close the task. Journal first, files
 //! second. Knows what a task needs, not when its turn comes.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ractor::ActorRef;
@@ -17,8 +18,8 @@ use super::site::Site;
 use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
-use crate::message::{Note, Role, Spent, Tally, Usage};
-use crate::session::{Record, Session};
+use crate::message::{Message, Note, Role, Spent, Tally, Usage};
+use crate::session::{Durability, Record, Session, SessionError};
 use crate::task::{Progress, Task, TaskDir, TaskId, TaskReport, TaskStatus, now};
 
 /// What a worker is to do, and for whom.
@@ -29,6 +30,8 @@ pub(super) struct Job {
     pub(super) patron: Patron,
     pub(super) dir: TaskDir,
     pub(super) title: String,
+    /// From 1.
+    pub(super) attempt: u32,
     pub(super) meter: Arc<Meter>,
     pub(super) begun: Begun,
 }
@@ -43,8 +46,10 @@ impl Job {
 pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
     let job = Arc::new(job);
     let ration = Arc::new(Ration::default());
+    let mut before = Tally::default();
     let home = match prepare(job.clone(), ration.clone()).await {
-        Ok(Prepared { agent, session, opening }) => {
+        Ok(Prepared { agent, session, before: paid, opening }) => {
+            before = paid;
             let (id, model) = (job.id().to_string(), agent.model.id().to_string());
             let recorded = Recorded {
                 session: &job.patron.session,
@@ -65,7 +70,7 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
             Home { session: None, ending, fault: None, interrupted: false, unheard: Vec::new() }
         }
     };
-    close(&job.site, job.dir.clone(), report(&job, home)).await
+    close(&job.site, job.dir.clone(), report(&job, home, before)).await
 }
 
 /// Writes result.md. If the disk refuses, the report says so: it is then the only place with the answer.
@@ -91,6 +96,8 @@ fn events(job: &Job, ration: Arc<Ration>, records: impl IntoIterator<Item = Arc<
 struct Prepared {
     agent: Agent,
     session: Session,
+    /// Of earlier attempts.
+    before: Tally,
     opening: String,
 }
 
@@ -108,13 +115,48 @@ async fn prepare(job: Arc<Job>, ration: Arc<Ration>) -> Result<Prepared, String>
         };
         let agent = assemble::worker(&job.site, &task, control)?;
         let path = job.site.config.workspace.worker_sessions().join(format!("{}.jsonl", job.id()));
-        let session = Session::create_named(&path).map_err(|error| error.to_string())?;
-        let mut session = session.with_durability(job.site.durability());
-        let opening = opening(&task);
-        session.append(Record::user(opening.clone())).map_err(|error| error.to_string())?;
-        Ok(Prepared { agent, session, opening })
+        let (session, opening) = journal(&path, &task, job.site.durability()).map_err(|error| error.to_string())?;
+        let before = session.bill().total();
+        Ok(Prepared { agent, session, before, opening })
     });
     prepared.await.unwrap_or_else(|panic| Err(format!("a fault inside the program: {panic}")))
+}
+
+/// The journal at the beginning of an attempt, and what that begins with: the brief, or where it goes on from.
+fn journal(path: &Path, task: &Task, durability: Durability) -> Result<(Session, String), SessionError> {
+    // The brief is all there is of a task that was ended before it began.
+    let session = match task.attempt > 1 && path.exists() {
+        true => Session::open(path)?,
+        false => Session::create_named(path)?,
+    };
+    let mut session = session.with_durability(durability);
+    session.append(Record::Attempt { number: task.attempt })?;
+    if session.context().is_empty() {
+        let opening = opening(task);
+        session.append(Record::user(opening.clone()))?;
+        return Ok((session, opening));
+    }
+    let words = again(task);
+    session.append(Record::Reminder { message: Arc::new(Message::user(words.clone())) })?;
+    Ok((session, words))
+}
+
+/// What a worker reads that goes on after an end. Nothing of what it did is repeated for it.
+fn again(task: &Task) -> String {
+    let last = task.dir.earlier(task.attempt).pop().map(|report| report.status);
+    let how = match last {
+        Some(TaskStatus::Interrupted) | None => "was interrupted: the program ended",
+        Some(TaskStatus::Aborted) => "was aborted by a person",
+        Some(TaskStatus::LimitTurns) => "used up its turns",
+        Some(_) => "failed",
+    };
+    format!(
+        "This is attempt {} at task {}. The one before {how}. What it did is above; none of it is run again for you, and \
+         what a call did that has no answer of its own is unknown. Look at what is there before you repeat a step, then \
+         go on with the task.",
+        task.attempt,
+        task.dir.id()
+    )
 }
 
 /// The first message of a worker: its brief, under the task's number and title.
@@ -122,7 +164,7 @@ fn opening(task: &Task) -> String {
     format!("Task {}: {}\n\n{}", task.dir.id(), task.brief.title, task.brief.body)
 }
 
-fn report(job: &Job, home: Home) -> TaskReport {
+fn report(job: &Job, home: Home, before: Tally) -> TaskReport {
     let last_words = || home.session.as_ref().map(last_words).unwrap_or_default();
     let (status, mut answer) = match home.ending {
         Ending::Completed { answer } => (TaskStatus::Done, answer),
@@ -137,7 +179,7 @@ fn report(job: &Job, home: Home) -> TaskReport {
     let mut report = TaskReport {
         id: job.id(),
         title: job.title.clone(),
-        attempt: 1,
+        attempt: job.attempt,
         status,
         answer,
         turns: 0,
@@ -151,7 +193,7 @@ fn report(job: &Job, home: Home) -> TaskReport {
     job.meter.fill(&mut report, job.begun);
     if let Some(session) = &home.session {
         // The journal knows of calls too that no event told of.
-        let Tally { usage, spent, .. } = session.bill().total();
+        let Tally { usage, spent, .. } = session.bill().total().since(before);
         (report.usage, report.spent) = (usage, spent);
     }
     report

@@ -24,6 +24,7 @@ mod orders;
 mod records;
 mod recover;
 mod report;
+mod resume;
 mod roster;
 mod site;
 mod title;
@@ -34,6 +35,7 @@ pub use edit::EditError;
 pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;
 pub use recover::last_task;
+pub use resume::Resumed;
 pub use view::{
     ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow,
 };

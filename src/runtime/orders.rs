@@ -68,7 +68,7 @@ impl Runtime {
     }
 
     /// Where another process has the workspace, nothing is ordered from here.
-    fn may_change(&self) -> Result<(), ControlError> {
+    pub(super) fn may_change(&self) -> Result<(), ControlError> {
         self.looking().map_or(Ok(()), |owner| Err(ControlError::Looking(owner.clone())))
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Patron {
 pub(super) struct Entry {
     pub(super) dir: TaskDir,
     pub(super) brief: Brief,
+    /// From 1.
+    pub(super) attempt: u32,
     /// Who gets the report.
     pub(super) patron: Patron,
     /// What it is to hear when it starts.
@@ -65,6 +67,7 @@ impl Entry {
             id,
             title: self.brief.title.clone(),
             status,
+            attempt: self.attempt,
             turn: reading.turns,
             doing: reading.doing(),
             started: begun.map(|begun| begun.at),

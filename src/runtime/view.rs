@@ -99,6 +99,8 @@ pub struct TaskRow {
     pub title: String,
     /// Where it stands.
     pub status: TaskStatus,
+    /// Which attempt at it, from 1.
+    pub attempt: u32,
     /// The model call it is at; after the end, how many it made.
     pub turn: u32,
     /// What the worker is doing right now, a few words; empty when it is not running.
@@ -202,6 +204,12 @@ pub enum ControlError {
     /// It is over; nothing can reach it any more.
     #[error("task {0} has already ended; its answer is in result.md")]
     AlreadyEnded(TaskId),
+    /// It did what it was asked, so there is nothing to go on with.
+    #[error("task {0} is done; hand over what is left as a new task")]
+    IsDone(TaskId),
+    /// It has not ended.
+    #[error("task {0} goes on already; steer it instead")]
+    GoesOn(TaskId),
     /// Too many tasks wait already.
     #[error("{0} tasks are already waiting; wait for some to end before dispatching more")]
     QueueFull(usize),

@@ -53,6 +53,10 @@ impl Door {
         checked.map_err(ControlError::Files)?.map_err(ControlError::Unfit)
     }
 
+    pub(in crate::runtime) async fn resume(&self, id: TaskId, patron: Patron) -> Result<TaskId, ControlError> {
+        self.ask(|reply| CrewMsg::Resume(id, patron, reply)).await?
+    }
+
     pub(in crate::runtime) async fn note(
         &self,
         id: TaskId,
@@ -130,6 +134,7 @@ fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
         id: task.dir.id(),
         title: task.brief.title.clone(),
         status: result.map_or(task.status, |report| report.status),
+        attempt: task.attempt,
         turn: result.map_or(0, |report| report.turns),
         doing: String::new(),
         started: result.and_then(|report| report.started),

@@ -1,5 +1,6 @@
 //! The running program through its own door: real files, real actors, real tools, and a model that a test plays.
 
+mod attempts;
 mod cast;
 mod control;
 mod crowd;

@@ -1,0 +1,179 @@
+//! Another attempt at a task that ended before it was done: may there be one, for which conversation, and what its files
+//! say then. How an attempt runs is in `job`.
+
+use ractor::ActorRef;
+
+use super::control::Door;
+use super::crew::{CrewMsg, State};
+use super::roster::{Dispatched, Entry, Patron, Stage};
+use super::{ControlError, Open, OpenError, Runtime};
+use crate::session::{Durability, SessionError, SessionId};
+use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskStatus};
+
+/// A task that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resumed {
+    /// Which.
+    pub task: TaskId,
+    /// Which attempt at it, from 2.
+    pub attempt: u32,
+    /// Whose main agent is told when it ends.
+    pub session: SessionId,
+    /// The conversation that asked for it, when that is gone and another one is told.
+    pub gone: Option<String>,
+}
+
+/// What the files say of a task that is to go on.
+pub(super) struct Revived {
+    pub(super) brief: Brief,
+    pub(super) attempt: u32,
+}
+
+impl Runtime {
+    /// Goes on with a task that was interrupted, aborted, failed or ran out of turns, from where its journal ends; nothing
+    /// of it is run again. The conversation that asked for it is opened if need be; where it is gone, `here` is told.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`], [`ControlError::IsDone`], [`ControlError::GoesOn`], and as [`Runtime::dispatch`].
+    pub async fn resume(&self, task: TaskId, here: &SessionId) -> Result<Resumed, ControlError> {
+        self.may_change()?;
+        let asked = self.asked_by(task).await?;
+        let (session, gone) = self.home(asked, here).await?;
+        let main = self.inner.mains().get(&session).cloned();
+        let main = main.ok_or_else(|| ControlError::NotOpen(session.clone()))?;
+        let door: &Door = &self.inner.door;
+        door.resume(task, Patron { main, session: session.clone(), call: None }).await?;
+        let attempt = door.detail(task).await?.row.attempt;
+        Ok(Resumed { task, attempt, session, gone })
+    }
+
+    /// Goes on with every task that was interrupted, by number.
+    pub async fn resume_all(&self, here: &SessionId) -> Vec<(TaskId, Result<Resumed, ControlError>)> {
+        let rows = self.tasks().await;
+        let mut resumed = Vec::new();
+        for row in rows.iter().filter(|row| row.status == TaskStatus::Interrupted) {
+            resumed.push((row.id, self.resume(row.id, here).await));
+        }
+        resumed
+    }
+
+    async fn asked_by(&self, id: TaskId) -> Result<Option<String>, ControlError> {
+        let root = self.config().workspace.tasks();
+        let asked = self.inner.site.on_disk(move || Ok(find(&root, id)?.task().map_err(files)?.brief.session));
+        asked.await.map_err(ControlError::Files)?
+    }
+
+    /// The conversation that asked for a task, open; and its name if it is gone.
+    async fn home(&self, asked: Option<String>, here: &SessionId) -> Result<(SessionId, Option<String>), ControlError> {
+        let Some(name) = asked else { return Ok((here.clone(), None)) };
+        let id = SessionId::new(&name);
+        if self.inner.mains().contains_key(&id) {
+            return Ok((id, None));
+        }
+        match self.open(Open::Named(name.clone())).await {
+            Ok(open) if open == id => Ok((id, None)),
+            Ok(_) | Err(OpenError::Session(SessionError::NotFound(_) | SessionError::Ambiguous { .. })) => {
+                Ok((here.clone(), Some(name)))
+            }
+            Err(OpenError::ShuttingDown) => Err(ControlError::ShuttingDown),
+            Err(error) => Err(ControlError::Files(error.to_string())),
+        }
+    }
+}
+
+impl State {
+    /// As a dispatch, but of a task that there is.
+    pub(super) fn resume(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, patron: Patron, reply: Dispatched) {
+        let dir = match self.admit_again(id) {
+            Ok(dir) => dir,
+            Err(refusal) => {
+                let _ = reply.send(Err(refusal));
+                return;
+            }
+        };
+        self.queue.push_back(id);
+        let (site, crew, session) = (self.site.clone(), myself.clone(), patron.session.clone());
+        let task = dir.clone();
+        tokio::spawn(async move {
+            let revived = site.on_disk(move || revive(&task, &session).map(Box::new)).await;
+            // A crew that is gone takes no task on; recovery finds what was begun.
+            let _ = crew.cast(CrewMsg::Revived(id, revived.unwrap_or_else(|panic| Err(ControlError::Files(panic)))));
+        });
+        let entry = Entry {
+            dir,
+            brief: Brief::default(),
+            attempt: 0,
+            patron,
+            notes: Vec::new(),
+            stage: Stage::Describing(reply),
+            aborted: false,
+            token: self.site.busy.token(),
+        };
+        self.tasks.insert(id, entry);
+    }
+
+    pub(super) fn has_room(&self) -> Result<(), ControlError> {
+        let limits = &self.site.config.crew;
+        if self.site.is_closing() {
+            return Err(ControlError::ShuttingDown);
+        }
+        let places = limits.queued + limits.running.saturating_sub(self.running);
+        if self.queue.len() < places { Ok(()) } else { Err(ControlError::QueueFull(limits.queued)) }
+    }
+
+    fn admit_again(&self, id: TaskId) -> Result<TaskDir, ControlError> {
+        if self.tasks.contains_key(&id) {
+            return Err(ControlError::GoesOn(id));
+        }
+        self.has_room()?;
+        let dir = TaskDir::open(&self.site.config.workspace.tasks(), id).map_err(|_| ControlError::NoSuchTask(id))?;
+        Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
+    }
+
+    pub(super) fn revived(
+        &mut self,
+        myself: &ActorRef<CrewMsg>,
+        id: TaskId,
+        revived: Result<Box<Revived>, ControlError>,
+    ) {
+        let Some(entry) = self.tasks.get_mut(&id) else { return };
+        match revived {
+            Ok(revived) => {
+                (entry.brief, entry.attempt) = (revived.brief, revived.attempt);
+                self.described(myself, id, Ok(()));
+            }
+            Err(refusal) => {
+                if let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Closing) {
+                    let _ = reply.send(Err(refusal));
+                }
+                self.queue.retain(|waiting| *waiting != id);
+                self.tasks.remove(&id);
+            }
+        }
+    }
+}
+
+/// Begins another attempt on the disk, if there may be one.
+fn revive(dir: &TaskDir, session: &SessionId) -> Result<Revived, ControlError> {
+    let task = dir.task().map_err(files)?;
+    // The truth is in the report once there is one.
+    let status = dir.result().ok().flatten().map_or(task.status, |report| report.status);
+    match status {
+        TaskStatus::Done => return Err(ControlError::IsDone(dir.id())),
+        TaskStatus::Queued | TaskStatus::Running => return Err(ControlError::GoesOn(dir.id())),
+        TaskStatus::Failed | TaskStatus::Aborted | TaskStatus::LimitTurns | TaskStatus::Interrupted => {}
+    }
+    let attempt = task.attempt.saturating_add(1);
+    dir.begin_attempt(attempt, session.as_str()).map_err(files)?;
+    // A file for people, and no reason to stop.
+    let _ = dir.progress(&format!("attempt {attempt}: it goes on after it was {status}"));
+    Ok(Revived { brief: Brief { session: Some(session.to_string()), ..task.brief }, attempt })
+}
+
+fn find(tasks: &std::path::Path, id: TaskId) -> Result<TaskDir, ControlError> {
+    TaskDir::open(tasks, id).map_err(|_| ControlError::NoSuchTask(id))
+}
+
+fn files(error: TaskError) -> ControlError {
+    ControlError::Files(error.to_string())
+}
