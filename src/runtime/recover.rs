@@ -34,6 +34,10 @@ pub(super) fn recover(workspace: &Workspace) -> Result<Legacy, TaskError> {
     let dirs = task::directories(&workspace.tasks())?;
     let last = last_task(workspace)?;
     let mut found = Legacy { last, ..Legacy::default() };
+    if workspace.is_ephemeral() {
+        // The journals that tell how they ended are elsewhere; whoever works there settles them.
+        return Ok(found);
+    }
     for dir in dirs.iter().filter(|dir| !dir.is_settled()) {
         // A task.md that a hand has broken is the list's to report; nothing can be concluded from it.
         let Ok(task) = dir.task() else { continue };

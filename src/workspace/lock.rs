@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
-use super::{Workspace, WorkspaceError};
+use super::{Workspace, WorkspaceError, private_dir};
 
 /// Held for the life of the process that works in a workspace; dropping it lets the next one in.
 #[derive(Debug)]
@@ -54,16 +55,15 @@ impl Workspace {
     /// # Errors
     /// [`WorkspaceError::Locked`] names the process that has it.
     pub fn lock(&self) -> Result<Lock, WorkspaceError> {
-        let path = self.state().join("lock");
+        let own = self.state().join("lock");
+        // Who keeps nothing must not work where another does either, as far as that one can be found.
+        let kept = self.instead_of.as_ref().map(|state| state.join("lock"));
+        let kept = kept.and_then(|path| open(&path).ok().map(|file| (path, file)));
+        let (path, mut file) = match kept {
+            Some(kept) => kept,
+            None => (own.clone(), open(&own).map_err(|cause| WorkspaceError::NoState { path: own, cause })?),
+        };
         let no_state = |cause| WorkspaceError::NoState { path: path.clone(), cause };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(no_state)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -76,4 +76,11 @@ impl Workspace {
         file.write_all(format!("process {} since {now}\n", std::process::id()).as_bytes()).map_err(no_state)?;
         Ok(Lock { file })
     }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        private_dir(folder)?;
+    }
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }

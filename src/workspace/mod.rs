@@ -28,6 +28,8 @@ pub struct Workspace {
     home: PathBuf,
     state: PathBuf,
     sessions: PathBuf,
+    /// Where the state would be kept, when nothing is.
+    instead_of: Option<PathBuf>,
 }
 
 /// A workspace that cannot be used.
@@ -48,7 +50,7 @@ pub enum WorkspaceError {
         path: PathBuf,
     },
     /// The folder cannot be written to.
-    #[error("the workspace {} is not writable: {cause}; change its permissions, or work in another folder with -w", path.display())]
+    #[error("the workspace {} is not writable: {cause}; change its permissions, work in another folder with -w, or only look with --ephemeral", path.display())]
     ReadOnly {
         /// The folder.
         path: PathBuf,
@@ -56,7 +58,7 @@ pub enum WorkspaceError {
         cause: io::Error,
     },
     /// The runtime's own folder cannot be made or written.
-    #[error("cannot keep state in {}: {cause}; make it writable, or set {HOME_VARIABLE} to another folder", path.display())]
+    #[error("cannot keep state in {}: {cause}; make it writable, set {HOME_VARIABLE} to another folder, or keep nothing with --ephemeral", path.display())]
     NoState {
         /// The folder or file that failed.
         path: PathBuf,
@@ -103,27 +105,47 @@ impl Workspace {
     /// # Errors
     /// The root must be a writable folder, and state must be writable below `home`.
     pub fn open(root: &Path, home: &Path) -> Result<Workspace, WorkspaceError> {
-        let asked = || root.to_path_buf();
-        let no_folder = |cause| WorkspaceError::NoFolder { path: asked(), cause };
-        let canonical = root.canonicalize().map_err(no_folder)?;
-        if !fs::metadata(&canonical).map_err(no_folder)?.is_dir() {
-            return Err(WorkspaceError::NotAFolder { path: asked() });
-        }
+        let canonical = folder(root)?;
         rustix::fs::access(&canonical, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|cause| WorkspaceError::ReadOnly { path: asked(), cause: cause.into() })?;
+            .map_err(|cause| WorkspaceError::ReadOnly { path: root.to_path_buf(), cause: cause.into() })?;
 
         let no_state = |path: &Path, cause| WorkspaceError::NoState { path: path.to_path_buf(), cause };
         private_dir(home).map_err(|cause| no_state(home, cause))?;
         let home = home.canonicalize().map_err(|cause| no_state(home, cause))?;
         let state = home.join("workspaces").join(state_name(&canonical));
         let sessions = state.join("sessions");
-        let workspace = Workspace { root: canonical, home, state, sessions };
-        for folder in [workspace.worker_sessions(), workspace.traces(), workspace.logs()] {
-            private_dir(&folder).map_err(|cause| no_state(&folder, cause))?;
-        }
+        let workspace = Workspace { root: canonical, home, state, sessions, instead_of: None };
+        workspace.make_folders()?;
         rustix::fs::access(&workspace.state, Access::WRITE_OK)
             .map_err(|cause| no_state(&workspace.state, cause.into()))?;
         Ok(workspace)
+    }
+
+    /// Opens a folder to work in without keeping anything: what the runtime owns goes into `scratch`, which the caller
+    /// removes. Settings are read from `home` if there are any; neither it nor the root need be writable.
+    ///
+    /// # Errors
+    /// The root must be a folder, and `scratch` must be writable.
+    pub fn ephemeral(root: &Path, home: &Path, scratch: &Path) -> Result<Workspace, WorkspaceError> {
+        let root = folder(root)?;
+        let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+        let instead_of = Some(home.join("workspaces").join(state_name(&root)));
+        let (state, sessions) = (scratch.to_path_buf(), scratch.join("sessions"));
+        let workspace = Workspace { root, home, state, sessions, instead_of };
+        workspace.make_folders()?;
+        Ok(workspace)
+    }
+
+    fn make_folders(&self) -> Result<(), WorkspaceError> {
+        for folder in [self.worker_sessions(), self.traces(), self.logs()] {
+            private_dir(&folder).map_err(|cause| WorkspaceError::NoState { path: folder, cause })?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is kept: what the runtime owns ends with the process.
+    pub fn is_ephemeral(&self) -> bool {
+        self.instead_of.is_some()
     }
 
     /// Keeps journals in another folder than the workspace's state.
@@ -203,6 +225,16 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temp.as_file().sync_all()?;
     temp.persist(path).map_err(|failed| failed.error)?;
     File::open(folder)?.sync_all()
+}
+
+/// The folder without symlinks in its path.
+fn folder(root: &Path) -> Result<PathBuf, WorkspaceError> {
+    let no_folder = |cause| WorkspaceError::NoFolder { path: root.to_path_buf(), cause };
+    let canonical = root.canonicalize().map_err(no_folder)?;
+    match fs::metadata(&canonical).map_err(no_folder)?.is_dir() {
+        true => Ok(canonical),
+        false => Err(WorkspaceError::NotAFolder { path: root.to_path_buf() }),
+    }
 }
 
 fn private_dir(path: &Path) -> io::Result<()> {

@@ -83,14 +83,43 @@ fn a_folder_that_cannot_be_used_is_refused_with_what_to_do() {
     );
     let read_only = refused(Path::new("/proc/self"), &home);
     assert!(read_only.starts_with("the workspace /proc/self is not writable: "), "{read_only}");
-    assert!(read_only.ends_with("; change its permissions, or work in another folder with -w"), "{read_only}");
+    assert!(
+        read_only.ends_with("; change its permissions, work in another folder with -w, or only look with --ephemeral"),
+        "{read_only}"
+    );
     assert_eq!(
         refused(&base, &file),
         format!(
-            "cannot keep state in {}: File exists (os error 17); make it writable, or set TILLERMAN_HOME to another folder",
+            "cannot keep state in {}: File exists (os error 17); make it writable, set TILLERMAN_HOME to another folder, or keep \
+             nothing with --ephemeral",
             file.display()
         )
     );
+}
+
+/// C11.
+#[test]
+fn a_workspace_that_keeps_nothing_needs_no_home_and_respects_who_works_there() {
+    let (_dir, base) = temp();
+    let scratch = |name: &str| {
+        let path = base.join(name);
+        fs::create_dir(&path).unwrap();
+        path
+    };
+    let one = Workspace::ephemeral(Path::new("/proc/self"), Path::new("/proc/nothing"), &scratch("one")).unwrap();
+    assert!(one.is_ephemeral() && one.sessions() == base.join("one/sessions"));
+    one.lock().unwrap();
+
+    let (root, home) = (scratch("root"), base.join("home"));
+    let other = Workspace::ephemeral(&root, &home, &scratch("two")).unwrap();
+    let kept = Workspace::open(&root, &home).unwrap();
+    let held = kept.lock().unwrap();
+    assert!(matches!(other.lock(), Err(WorkspaceError::Locked { .. })));
+    drop(held);
+    let held = other.lock().unwrap();
+    assert!(matches!(kept.lock(), Err(WorkspaceError::Locked { .. })));
+    drop(held);
+    assert!(!kept.is_ephemeral());
 }
 
 #[test]
