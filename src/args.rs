@@ -50,6 +50,12 @@ pub struct Common {
     /// Keep the conversation in this folder, and go on with the latest one in it.
     #[arg(long, value_name = "DIR", global = true)]
     pub session_dir: Option<PathBuf>,
+    /// Keep nothing: no conversation, no trace, no log; .tasks in the workspace stays.
+    #[arg(long, global = true, conflicts_with_all = ["session", "resume", "session_dir"])]
+    pub ephemeral: bool,
+    /// The folder for what is not kept, made and removed by the program itself.
+    #[arg(skip)]
+    pub scratch: Option<PathBuf>,
     /// Write what the model really says into this file; `tillerman replay FILE` plays it again.
     #[arg(long, value_name = "FILE", global = true)]
     pub record: Option<PathBuf>,

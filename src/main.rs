@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use tempfile::TempDir;
 use tillerman::args::{Args, Command, Common, Sessions, Tasks};
 use tillerman::cli;
 use tillerman::cli::ready::Stay;
@@ -37,7 +38,19 @@ fn main() -> ExitCode {
 }
 
 async fn command(args: Args) -> Exit {
-    let Args { common, command } = args;
+    let Args { mut common, command } = args;
+    let scratch = match cli::ready::scratch(&mut common) {
+        Ok(scratch) => scratch,
+        Err(error) => return complain(error.exit, &error.why),
+    };
+    let exit = obey(common, command).await;
+    match scratch.map_or(Ok(()), TempDir::close) {
+        Ok(()) => exit,
+        Err(error) => complain(exit, &format!("what was not to be kept is still there: {error}")),
+    }
+}
+
+async fn obey(common: Common, command: Option<Command>) -> Exit {
     if common.record.is_some() && !matches!(command, None | Some(Command::Run { .. } | Command::Replay { .. })) {
         return complain(Exit::Usage, "--record is for the prompt, for run and for replay: nothing else asks a model");
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tempfile::TempDir;
 
 use tokio::sync::broadcast::Receiver;
 
@@ -84,13 +85,34 @@ pub fn settings(common: &Common) -> Result<Config, NotReady> {
 /// # Errors
 /// [`NotReady`] when a folder is missing or cannot be written.
 pub fn workspace(common: &Common) -> Result<Workspace, NotReady> {
-    let home = home_from(&|name| std::env::var_os(name))?;
+    let home = home_from(&|name| std::env::var_os(name));
     let root = common.workspace.as_deref().unwrap_or(Path::new("."));
-    let workspace = Workspace::open(root, &home)?;
+    if let Some(scratch) = &common.scratch {
+        // Without a home there are no settings; nothing else is looked for in it.
+        return Ok(Workspace::ephemeral(root, &home.unwrap_or_else(|_| scratch.clone()), scratch)?);
+    }
+    let workspace = Workspace::open(root, &home?)?;
     Ok(match &common.session_dir {
         Some(dir) => workspace.with_sessions(dir)?,
         None => workspace,
     })
+}
+
+/// Makes the folder for what is not kept, if nothing is to be; it is gone when the answer is dropped.
+///
+/// # Errors
+/// [`NotReady`] when there is no room for it.
+pub fn scratch(common: &mut Common) -> Result<Option<TempDir>, NotReady> {
+    if !common.ephemeral {
+        return Ok(None);
+    }
+    let parent = std::env::temp_dir();
+    let made = tempfile::Builder::new().prefix("tillerman-").tempdir_in(&parent).map_err(|error| NotReady {
+        exit: Exit::Failed,
+        why: format!("cannot make a folder in {}: {error}; set TMPDIR to another", parent.display()),
+    })?;
+    common.scratch = Some(made.path().to_owned());
+    Ok(Some(made))
 }
 
 /// Starts the runtime and opens the conversation that was asked for. The feed tells everything from the start on, also
@@ -110,14 +132,16 @@ pub async fn ready(common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envel
         config.recorder = Some(recorder(path, &config)?);
     }
     let which = match (&common.session, common.resume) {
+        (None, false) if config.workspace.is_ephemeral() => Open::Ephemeral,
         (Some(id), _) => Open::Named(id.clone()),
         // Who names a folder for the conversation goes on with what is in it.
         (None, resume) if resume || common.session_dir.is_some() => Open::Latest,
         (None, _) => Open::New,
     };
     match stay {
-        Stay::Prompt { seen: true } => begin(Runtime::attach, config, which).await,
-        Stay::Prompt { seen: false } | Stay::Answer => start(config, which).await,
+        // There is nothing to look at in a folder of one's own.
+        Stay::Prompt { seen: true } if which != Open::Ephemeral => begin(Runtime::attach, config, which).await,
+        Stay::Prompt { .. } | Stay::Answer => start(config, which).await,
     }
 }
 
@@ -154,7 +178,7 @@ async fn begin(
     raise_open_files(config.crew.running);
     let runtime = start(config).await?;
     let feed = runtime.feed();
-    let resumed = which != Open::New || runtime.looking().is_some();
+    let resumed = !matches!(which, Open::New | Open::Ephemeral) || runtime.looking().is_some();
     let (opened, left_out) = tokio::join!(runtime.open(which), beside);
     // A panic in there has been reported by its own hook; what was left out is in the doctor's list as well.
     warnings.extend(left_out.unwrap_or_default());

@@ -2,6 +2,7 @@
 
 mod args;
 mod ends;
+mod ephemeral;
 mod image;
 mod json;
 mod models;
