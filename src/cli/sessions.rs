@@ -260,7 +260,7 @@ impl NotDone {
             | NotDone::Session(
                 SessionError::NotFound(_) | SessionError::NotThere { .. } | SessionError::Ambiguous { .. },
             ) => Exit::Usage,
-            NotDone::Session(SessionError::Locked(_)) => Exit::Refused,
+            NotDone::Session(SessionError::Locked { .. }) => Exit::Refused,
             _ => Exit::Failed,
         }
     }

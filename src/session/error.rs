@@ -37,8 +37,16 @@ pub enum SessionError {
     #[error("session {0} was opened for reading only")]
     ReadOnly(SessionId),
     /// Somebody else writes to it.
-    #[error("session {0} is open in another tillerman; close it there or start a new session")]
-    Locked(PathBuf),
+    #[error(
+        "session {path} is open in another tillerman{}; close it there or start a new session",
+        owner.map_or_else(String::new, |pid| format!(" (process {pid})"))
+    )]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// The process that has it, when the system says.
+        owner: Option<u32>,
+    },
     /// There is a file already.
     #[error("session {0} exists already; open it or choose another name")]
     Exists(PathBuf),

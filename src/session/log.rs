@@ -3,7 +3,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -257,8 +257,18 @@ fn make_folder(path: &Path) -> Result<(), SessionError> {
 
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
     file.try_lock().map_err(|refused| match refused {
-        TryLockError::WouldBlock => SessionError::Locked(path.to_owned()),
+        TryLockError::WouldBlock => SessionError::Locked { path: path.to_owned(), owner: owner(file) },
         TryLockError::Error(source) => SessionError::io("lock", path, source),
+    })
+}
+
+/// The process that holds the lock, as the system lists it: `1: FLOCK ADVISORY WRITE 4711 08:01:99 0 EOF`.
+fn owner(file: &File) -> Option<u32> {
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+        [_, "FLOCK", _, _, pid, place, ..] if place.rsplit(':').next() == Some(&inode) => pid.parse().ok(),
+        _ => None,
     })
 }
 

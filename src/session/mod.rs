@@ -21,6 +21,7 @@ mod restore;
 mod scan;
 mod shape;
 pub mod store;
+mod title;
 mod tree;
 
 use std::fs::File;
@@ -240,6 +241,13 @@ impl Session {
     /// reading only. Nothing has changed then.
     pub fn append(&mut self, record: Record) -> Result<EntryId, SessionError> {
         self.check(&record)?;
+        if let Some(title) = self.title_to_repeat(&record) {
+            self.write(title)?;
+        }
+        self.write(record)
+    }
+
+    fn write(&mut self, record: Record) -> Result<EntryId, SessionError> {
         let id = EntryId::generate();
         let line = Line { seq: self.next_seq, id, parent: self.leaf(), record: &record }.encode()?;
         let span = self.log.append(&line).map_err(|source| match self.log.path() {

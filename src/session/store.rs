@@ -16,16 +16,13 @@ use serde::Deserialize;
 pub use self::search::{Found, Hit, Search};
 use super::log::is_sealed;
 use super::record::Record;
-use super::{Session, SessionError, SessionId};
+use super::{Session, SessionError, SessionId, title};
 
 /// How much of a file's beginning is read for its first line of a person, and of its end for its last title.
 const PEEK: u64 = 16 << 10;
 
 /// Most of the end that is read to find one whole line there.
 const MOST_PEEK: u64 = 1 << 20;
-
-/// Longest title that is made from a line.
-const TITLE: usize = 80;
 
 #[derive(Deserialize)]
 struct Numbered {
@@ -165,12 +162,24 @@ impl Store {
     /// # Errors
     /// None or several begin with `prefix`, another program has it open, or the disk refuses.
     pub fn rename(&self, prefix: &str, title: &str) -> Result<SessionId, SessionError> {
+        self.edit(prefix, |session| session.append(Record::Title { title: title.to_owned() })).map(|(id, _)| id)
+    }
+
+    /// Opens a current session, changes it, and waits until that survives the end of the power.
+    ///
+    /// # Errors
+    /// As [`Store::rename`], and what `change` refuses.
+    pub fn edit<T>(
+        &self,
+        prefix: &str,
+        change: impl FnOnce(&mut Session) -> Result<T, SessionError>,
+    ) -> Result<(SessionId, T), SessionError> {
         let path = self.find(prefix)?;
         let mut session = Session::open(&path)?;
-        session.append(Record::Title { title: title.to_owned() })?;
+        let changed = change(&mut session)?;
         let synced = File::open(&path).and_then(|file| file.sync_data());
         synced.map_err(|source| SessionError::io("force to the disk", &path, source))?;
-        Ok(session.id().clone())
+        Ok((session.id().clone(), changed))
     }
 
     /// The session that was last written to, or a new one.
@@ -293,12 +302,7 @@ fn title_in(bytes: &[u8]) -> Option<String> {
 
 fn first_line_in(bytes: &[u8]) -> Option<String> {
     records(bytes, br#""type":"user""#).find_map(|record| match record {
-        Record::User { message, .. } => {
-            let text = message.text();
-            let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-            let cut: String = line.chars().take(TITLE).collect();
-            Some(if cut.len() < line.len() { cut + "…" } else { cut })
-        }
+        Record::User { message, .. } => title::first_line(&message.text()),
         _ => None,
     })
 }

@@ -46,10 +46,14 @@ fn head(session: &Session, place: &str, setup: &Setup<'_>) -> Result<Vec<String>
     let (created, updated) = session.begun_and_changed()?;
     let updated = updated.parse::<Timestamp>().map_or(updated, |then| age(then, Timestamp::now()));
     let created = created.get(..16).unwrap_or(&created).replace('T', " ");
-    let entries = count(session.entries(), "entry").replace("entrys", "entries");
+    let entries = format!("{} entries", session.entries());
+    let branches = match session.branches()?.len() {
+        ..=1 => String::new(),
+        several => format!(" on {several} branches"),
+    };
     let mut lines = vec![
-        look.bold(session.title().map_or_else(|| "no title".to_owned(), one_line)),
-        format!("{} · {place} · {entries} · {}", look.name(session.id()), size(bytes)),
+        look.bold(one_line(&session.headline()?)),
+        format!("{} · {place} · {entries}{branches} · {}", look.name(session.id()), size(bytes)),
         look.dim(format!("begun {created} UTC · last change {updated}")),
     ];
     for (model, tally) in session.bill().models() {
@@ -71,7 +75,8 @@ fn as_json(session: &Session, place: &str, messages: &[(&Arc<Message>, &Origin)]
     })).collect();
     let row = json!({
         "v": VERSION, "id": session.id(), "title": session.title(), "place": place, "created": created,
-        "updated": updated, "entries": session.entries(), "leaf": session.leaf(), "path": session.path(),
+        "updated": updated, "entries": session.entries(), "branches": session.branches()?.len(), "leaf": session.leaf(),
+        "path": session.path(),
         "models": models, "damage": session.damage(), "last": last,
     });
     Ok(row.to_string())

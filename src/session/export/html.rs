@@ -15,7 +15,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 /// Writes the page.
 pub(super) fn write(session: &Session, out: &mut dyn Write) -> Result<(), ExportError> {
     let (created, updated) = session.begun_and_changed()?;
-    let title = escaped(session.title().unwrap_or_else(|| session.id().as_str()));
+    let title = escaped(&session.headline()?);
     let total = session.bill().total();
     let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
     write!(

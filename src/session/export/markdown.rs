@@ -10,7 +10,7 @@ use crate::session::Session;
 /// Writes head and conversation.
 pub(super) fn write(session: &Session, out: &mut dyn Write) -> Result<(), ExportError> {
     let (created, updated) = session.begun_and_changed()?;
-    let title = session.title().map_or_else(|| session.id().to_string(), one_line);
+    let title = one_line(&session.headline()?);
     let total = session.bill().total();
     writeln!(out, "# {}\n", plain(&title))?;
     writeln!(out, "- session `{}`", session.id())?;

@@ -170,7 +170,8 @@ fn a_second_writer_is_refused_and_a_reader_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let path = recorded(dir.path());
     let first = Session::open(&path).unwrap();
-    assert!(matches!(Session::open(&path), Err(SessionError::Locked(locked)) if locked == path));
+    let Err(SessionError::Locked { path: locked, owner }) = Session::open(&path) else { panic!("opened twice") };
+    assert_eq!((locked, owner), (path.clone(), Some(std::process::id())));
     let mut reader = Session::read(&path).unwrap();
     assert_eq!(words(&reader), words(&first));
     assert!(matches!(reader.append(Record::user("x")), Err(SessionError::ReadOnly(_))));

@@ -94,7 +94,7 @@ fn a_session_that_is_open_elsewhere_stays_where_it_is() {
     let store = stocked(dir.path());
     let open = Session::open(&store.find("one").unwrap()).unwrap();
     for refused in [store.archive("one"), store.delete("one"), store.rename("one", "new")] {
-        assert!(matches!(refused, Err(SessionError::Locked(_))), "{refused:?}");
+        assert!(matches!(refused, Err(SessionError::Locked { .. })), "{refused:?}");
     }
     assert_eq!(files(&store), all_in(Place::Current));
     drop(open);

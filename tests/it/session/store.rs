@@ -36,6 +36,24 @@ fn sessions_are_listed_newest_first_with_a_title() {
 }
 
 #[test]
+fn a_title_is_found_however_long_ago_it_was_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::new(dir.path());
+    let mut session = make(&store, "long", "first line", 0);
+    add(&mut session, Record::Title { title: "Given early".into() });
+    for turn in 0..200 {
+        add(&mut session, says(&"words ".repeat(turn), &[]));
+        assert_eq!(store.list().unwrap()[0].title, "Given early", "turn {turn}");
+    }
+    add(&mut session, Record::user("x".repeat(300_000)));
+    assert_eq!(store.list().unwrap()[0].title, "Given early");
+    let lines = fs::read_to_string(session.path().unwrap()).unwrap();
+    let titles = lines.lines().filter(|line| line.contains("\"type\":\"title\"")).count();
+    assert!((10..40).contains(&titles), "said again only where it is needed: {titles} times");
+    assert_eq!(session.title(), Some("Given early"));
+}
+
+#[test]
 fn a_session_is_found_by_the_beginning_of_its_id() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::new(dir.path());
