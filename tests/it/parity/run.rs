@@ -120,6 +120,19 @@ async fn s0_24_the_conversation_only_grows_and_can_be_read() {
     assert_eq!(context.iter().map(Message::text).collect::<Vec<_>>(), ["go", "", "", "rung"]);
 }
 
+#[tokio::test]
+async fn s2_51_a_line_and_each_segment_of_the_answer_are_entries_of_their_own() {
+    let played = Scene::new([ring(), Step::says("rung")], vec![bell()]).play().await;
+    let flat = serde_json::to_value(played.session.flat().unwrap().messages).unwrap();
+    let rings = json!([{"tool": "bell", "input": {}, "output": "ding"}]);
+    let expected = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "", "tool_calls": rings},
+        {"role": "assistant", "content": "rung"},
+    ]);
+    assert_eq!(flat, expected);
+}
+
 /// Two calls in one answer: how many were running at once.
 async fn most_at_once(parallel: bool) -> usize {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
