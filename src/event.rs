@@ -71,6 +71,8 @@ pub enum AgentEvent {
     Noted {
         /// The note.
         note: Note,
+        /// The model call that answers it, counted as in [`AgentEvent::TurnStarted`].
+        turn: u32,
     },
     /// The conversation was shortened.
     Compacted {

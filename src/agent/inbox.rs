@@ -2,6 +2,7 @@
 //! to the conversation is the loop's business, and how one is kept over a crash that of whoever reserves its place.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -77,7 +78,11 @@ pub enum Refused {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
     /// For the conversation, in order; perhaps none.
-    Notes(Vec<Note>),
+    Notes {
+        notes: Vec<Note>,
+        /// Follow-ups that the steers among them cleared.
+        cleared: Vec<Note>,
+    },
     /// Nothing was waiting and nothing can come any more.
     Sealed,
     /// The run is to end now.
@@ -232,6 +237,17 @@ impl Inbox {
         }
     }
 
+    /// Puts in what an earlier run left unheard, as if it had just been sent. To be done before anything is sent.
+    pub fn refill(&mut self, notes: impl IntoIterator<Item = Note>) {
+        let mut queue = self.shared.lock();
+        notes.into_iter().for_each(|note| queue.put(note));
+    }
+
+    /// The steers that wait; they stay.
+    pub(super) fn steers(&self) -> Vec<Note> {
+        self.shared.lock().steers.iter().cloned().collect()
+    }
+
     /// A steer waits to be heard.
     pub(super) fn is_steered(&self) -> bool {
         !self.shared.lock().steers.is_empty()
@@ -307,16 +323,18 @@ impl Queue {
     fn hear(&mut self, done: bool, keep_follow_ups: bool) -> Option<Heard> {
         let notes: Vec<Note> = self.steers.drain(..).collect();
         if let Some(last) = notes.last().map(|last| last.id) {
-            if !keep_follow_ups {
-                self.follow_ups.retain(|note| note.id > last);
-            }
-            return Some(Heard::Notes(notes));
+            let waiting = mem::take(&mut self.follow_ups);
+            let (kept, cleared): (Vec<Note>, Vec<Note>) =
+                waiting.into_iter().partition(|note| keep_follow_ups || note.id > last);
+            self.follow_ups = kept.into();
+            return Some(Heard::Notes { notes, cleared });
         }
+        let cleared = Vec::new();
         if !done {
-            return Some(Heard::Notes(notes));
+            return Some(Heard::Notes { notes, cleared });
         }
         match self.follow_ups.pop_front() {
-            Some(note) => Some(Heard::Notes(vec![note])),
+            Some(note) => Some(Heard::Notes { notes: vec![note], cleared }),
             None if self.reserved > 0 => None,
             None => {
                 self.sealed = true;

@@ -11,7 +11,7 @@ use super::gauge::Gauge;
 use super::inbox::{Heard, Inbox};
 use super::{Agent, Outcome, RunError};
 use crate::event::{AgentEvent, Ending, Events};
-use crate::message::Message;
+use crate::message::{Message, Note};
 use crate::session::{End, Record, Session, SessionError};
 
 /// Runs from the conversation as it stands to an outcome.
@@ -119,17 +119,32 @@ impl<'a> Run<'a> {
 
     /// Takes waiting notes into the conversation. When the model is done and there are none, the ears close.
     async fn listen(&mut self) -> Result<Ears, Halt> {
-        let notes = match self.inbox.listen(self.done, self.agent.limits.keep_follow_ups).await {
+        let (notes, cleared) = match self.inbox.listen(self.done, self.agent.limits.keep_follow_ups).await {
             Heard::Aborted => return Err(Halt::Aborted),
             Heard::Sealed => return Ok(Ears::Sealed),
-            Heard::Notes(notes) => notes,
+            Heard::Notes { notes, cleared } => (notes, cleared),
         };
-        for note in notes {
-            self.session.append(Record::Note { note: note.clone(), turn: self.turn + 1 })?;
-            self.events.emit(&AgentEvent::Noted { note });
+        self.set_aside(&cleared, "cleared by a steer")?;
+        let turn = self.turn + 1;
+        for (at, note) in notes.iter().enumerate() {
+            if let Err(error) = self.session.append(Record::Note { note: note.clone(), turn }) {
+                // What the journal does not have was not heard.
+                self.inbox.refill(notes[at..].iter().cloned());
+                return Err(error.into());
+            }
+            self.events.emit(&AgentEvent::Noted { note: note.clone(), turn });
             self.fresh = true;
         }
         Ok(Ears::Open)
+    }
+
+    /// Writes down that nobody will hear these.
+    fn set_aside(&mut self, notes: &[Note], why: &str) -> Result<(), SessionError> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        let notes = notes.iter().map(|note| note.id).collect();
+        self.session.append(Record::Dropped { notes, why: why.to_owned() }).map(drop)
     }
 
     /// Counts the turn and answers whether it is the last one, in which the model may only sum up.
@@ -175,6 +190,11 @@ impl<'a> Run<'a> {
             Err(error) => (format!("not run: {error}"), End::Failed { why: error.to_string() }),
         };
         act::answer_open(self.session, self.events, &why)?;
+        if end == End::Aborted && !self.inbox.is_interrupted() {
+            // There is nothing left to steer. Follow-ups stay: whoever started the run decides about them.
+            let steers = self.inbox.steers();
+            self.set_aside(&steers, "the run was stopped before it was heard")?;
+        }
         self.session.append(Record::Ended { end })?;
         self.session.settle().await
     }

@@ -122,7 +122,7 @@ fn facts(event: &AgentEvent, worker: bool) -> Facts {
             });
             vec![("tool.end", fields)]
         }
-        AgentEvent::Noted { note } => vec![(if worker { "worker.steer" } else { "steer" }, noted(note))],
+        AgentEvent::Noted { note, turn } => vec![(if worker { "worker.steer" } else { "steer" }, noted(note, *turn))],
         AgentEvent::Compacted { before, after, model, usage: used, cost } => {
             let mut fields = json!({"before": before, "after": after, "usage": usage(used), "model": model});
             add_cost(&mut fields, model.as_ref().map_or(Spent::default(), |_| Spent::of(*cost)));
@@ -149,13 +149,13 @@ fn started(call: &ToolCall) -> Value {
     json!({"call": call.id, "name": call.name, "args": args})
 }
 
-fn noted(note: &Note) -> Value {
+fn noted(note: &Note, turn: u32) -> Value {
     let kind = match note.kind {
         NoteKind::Steer => "steer",
         NoteKind::FollowUp => "follow_up",
         NoteKind::Line => "line",
     };
-    json!({"note": note.id, "kind": kind, "text": note.text})
+    json!({"note": note.id, "kind": kind, "text": note.text, "turn": turn})
 }
 
 /// The fields of `worker.end`, and of a task that has ended elsewhere.

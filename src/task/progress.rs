@@ -48,13 +48,13 @@ impl Progress {
                 let call = self.open().remove(&result.call).unwrap_or_else(|| "a tool".to_owned());
                 Some(finished(&call, result, *took))
             }
-            AgentEvent::Noted { note } => {
+            AgentEvent::Noted { note, turn } => {
                 let word = match note.kind {
                     NoteKind::Steer => "steered",
                     NoteKind::FollowUp => "follow-up",
                     NoteKind::Line => "line",
                 };
-                Some(format!("{word}: {}", note.text))
+                Some(format!("{word} {} seen at turn {turn}: {}", note.id, note.text))
             }
             AgentEvent::Compacted { before, after, .. } => {
                 Some(format!("shortened the conversation: {before} to {after} tokens"))

@@ -37,7 +37,6 @@ pub struct Screen {
     texts: Texts,
     main: Voice,
     watched: Option<(TaskId, Voice)>,
-    turns: HashMap<TaskId, Turn>,
 }
 
 /// One source that is shown closely.
@@ -47,7 +46,6 @@ struct Voice {
     thread: bool,
     streamed: bool,
     calls: HashMap<CallId, Call>,
-    turn: Turn,
     failed: bool,
     wait: Option<Wait>,
 }
@@ -67,17 +65,10 @@ struct Call {
     lines: usize,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Turn {
-    number: u32,
-    over: bool,
-}
-
 impl Screen {
     /// A screen that knows the workspace's root, to name files from it.
     pub fn new(look: Look, width: usize, root: PathBuf, texts: Texts) -> Screen {
-        let (main, turns) = (Voice::default(), HashMap::new());
-        Screen { look, width: width.max(20), root, texts, main, watched: None, turns }
+        Screen { look, width: width.max(20), root, texts, main: Voice::default(), watched: None }
     }
 
     /// How it writes.
@@ -118,7 +109,6 @@ impl Screen {
                 vec![format!("{} {} {}", self.look.name("▶"), self.look.name(task), one_line(title))]
             }
             (Source::Task(task), News::TaskEnded(report)) => {
-                self.turns.remove(task);
                 if self.watched() == Some(*task) {
                     self.watched = None;
                 }
@@ -154,10 +144,8 @@ impl Screen {
 
     fn worker(&mut self, task: TaskId, event: &AgentEvent) -> Vec<String> {
         let look = self.look;
-        let turn = self.turns.entry(task).or_default();
-        turn.follow(event);
-        if let AgentEvent::Noted { note } = event {
-            return vec![format!("{} {}", look.name(task), seen(look, note, turn.next()))];
+        if let AgentEvent::Noted { note, turn } = event {
+            return vec![format!("{} {}", look.name(task), seen(look, note, *turn))];
         }
         match &mut self.watched {
             Some((watched, voice)) if *watched == task => {
@@ -187,30 +175,13 @@ fn seen(look: Look, note: &Note, turn: u32) -> String {
     look.dim(format!("↳ {kind} {} seen at turn {turn}", note.id))
 }
 
-impl Turn {
-    fn follow(&mut self, event: &AgentEvent) {
-        match event {
-            AgentEvent::RunStarted => *self = Turn { number: 0, over: true },
-            AgentEvent::TurnStarted { turn } => *self = Turn { number: *turn, over: false },
-            AgentEvent::TurnEnded { turn } => *self = Turn { number: *turn, over: true },
-            _ => {}
-        }
-    }
-
-    /// The turn whose model call is the next, or going on.
-    fn next(self) -> u32 {
-        if self.over { self.number + 1 } else { self.number.max(1) }
-    }
-}
-
 impl Voice {
     fn tell(&mut self, event: &AgentEvent, look: Look, width: usize) -> Vec<String> {
-        self.turn.follow(event);
         self.wait = None;
         let room = width.saturating_sub(MARGIN);
         match event {
             AgentEvent::RunStarted => {
-                *self = Voice { turn: self.turn, ..Voice::default() };
+                *self = Voice::default();
                 vec![]
             }
             AgentEvent::TurnStarted { .. } => {
@@ -241,7 +212,7 @@ impl Voice {
                 self.wait = Some(Wait { until, attempt: *attempt, why: told });
                 vec![format!("{}{}", story::retry(look, *attempt, *wait, why), look.dim(anew))]
             }
-            AgentEvent::Noted { note } => vec![format!("  {}", seen(look, note, self.turn.next()))],
+            AgentEvent::Noted { note, turn } => vec![format!("  {}", seen(look, note, *turn))],
             AgentEvent::Compacted { before, after, .. } => vec![story::compacted(look, *before, *after)],
             AgentEvent::Failed { why } => self.failure(why, look),
             AgentEvent::RunEnded { ending } => self.end(ending, look, room),

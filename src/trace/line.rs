@@ -130,6 +130,9 @@ pub(super) enum Event {
     Note {
         id: NoteId,
         kind: NoteKind,
+        /// The model call that answers it; 0 where an early version did not write it down.
+        #[serde(default)]
+        turn: u32,
         text: String,
     },
     Retry {

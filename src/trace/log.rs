@@ -101,7 +101,7 @@ impl Observer for RunLog {
             }
             AgentEvent::ToolStarted { call } => self.called(state, call),
             AgentEvent::ToolFinished { result, took } => self.returned(state, result, *took),
-            AgentEvent::Noted { note } => {
+            AgentEvent::Noted { note, .. } => {
                 let kind = match note.kind {
                     NoteKind::Steer => "steer",
                     NoteKind::FollowUp => "follow-up",

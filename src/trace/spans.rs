@@ -97,8 +97,8 @@ impl Observer for Spans {
             AgentEvent::ToolStarted { call } => self.tool_started(state, call),
             AgentEvent::ToolProgress { .. } => {}
             AgentEvent::ToolFinished { result, took } => self.tool_finished(state, result, *took),
-            AgentEvent::Noted { note } => {
-                let event = Event::Note { id: note.id, kind: note.kind, text: excerpt(&note.text) };
+            AgentEvent::Noted { note, turn } => {
+                let event = Event::Note { id: note.id, kind: note.kind, turn: *turn, text: excerpt(&note.text) };
                 self.within(state, event);
             }
             AgentEvent::Compacted { before, after, model, usage, cost } => {

@@ -55,7 +55,7 @@ fn a_run() -> Vec<AgentEvent> {
         finished("b", "no such thing\nat all", true),
         finished("a", "fine", false),
         AgentEvent::TurnEnded { turn: 1 },
-        AgentEvent::Noted { note },
+        AgentEvent::Noted { note, turn: 1 },
         AgentEvent::TurnStarted { turn: 2 },
         AgentEvent::Retrying { attempt: 2, wait: Duration::from_secs(1), why: "overloaded".into() },
         replied(Message::assistant("done"), 200),

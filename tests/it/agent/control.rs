@@ -87,6 +87,7 @@ async fn a_steer_clears_the_follow_ups_sent_before_it() {
     let heard = |context: Vec<String>| context.into_iter().filter(|line| line.starts_with("user")).collect::<Vec<_>>();
     let played = scenario().play().await;
     assert_eq!(heard(played.context()), ["user: hi", "user: turn round", "user: new"]);
+    assert!((1..=3).all(|id| played.session.heard().contains(NoteId(id))), "what was cleared does not wait any more");
     let played = scenario().limits(|limits| limits.keep_follow_ups = true).play().await;
     assert_eq!(heard(played.context()), ["user: hi", "user: turn round", "user: old", "user: new"]);
 }
@@ -151,6 +152,9 @@ async fn notes_that_nobody_heard_are_given_back() {
         played.unheard.iter().map(|note| (note.id, note.kind, note.text.as_str())).collect();
     assert_eq!(unheard, [(NoteId(1), NoteKind::FollowUp, "later"), (NoteId(2), NoteKind::Steer, "now")]);
     assert_eq!(played.session.next_note(), NoteId(3), "ids rise within a session");
+    let heard = played.session.heard();
+    assert!(heard.contains(NoteId(2)), "there is nothing left to steer");
+    assert!(!heard.contains(NoteId(1)), "whoever started the run decides about a follow-up");
     assert_eq!(played.tiller.steer("too late"), Err(Unheard::Sealed("too late".into())));
 }
 

@@ -259,7 +259,7 @@ fn line(event: &AgentEvent) -> String {
             let how = if result.is_error { "failed" } else { "finished" };
             format!("{how} {} in {took:?}: {}", result.call, result.output)
         }
-        AgentEvent::Noted { note } => match note.kind {
+        AgentEvent::Noted { note, .. } => match note.kind {
             NoteKind::Steer => format!("steer {} {}", note.id, note.text),
             NoteKind::FollowUp | NoteKind::Line => format!("follow-up {} {}", note.id, note.text),
         },

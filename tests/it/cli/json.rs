@@ -64,7 +64,7 @@ fn every_event_is_one_flat_line_or_none() {
         AgentEvent::ToolProgress { call: id, chunk: "a\n".into() },
         AgentEvent::ToolFinished { result, took: TOOK },
         AgentEvent::TurnEnded { turn: 1 },
-        AgentEvent::Noted { note },
+        AgentEvent::Noted { note, turn: 2 },
         AgentEvent::Compacted { before: 9, after: 2, model: None, usage: Usage::default(), cost: Some(Usd(0)) },
         AgentEvent::Compacted { before: 9, after: 2, model: Some("a/c".into()), usage: USED, cost: None },
         AgentEvent::Retrying { attempt: 2, wait: TOOK, why: "busy".into() },
@@ -89,7 +89,7 @@ fn every_event_is_one_flat_line_or_none() {
             "duration_ms": 1500
         }),
         json!({"type": "turn.end", "turn": 1}),
-        json!({"type": "steer", "note": 3, "kind": "steer", "text": "faster"}),
+        json!({"type": "steer", "note": 3, "kind": "steer", "text": "faster", "turn": 2}),
         json!({
             "type": "compaction", "before": 9, "after": 2, "usage": none(), "model": null,
             "cost_usd": 0.0, "cost_unknown_calls": 0
@@ -136,13 +136,13 @@ fn a_workers_comings_and_goings_are_lines_of_their_own() {
     let news = vec![
         News::TaskQueued { title: "count".into(), ahead: 1 },
         News::TaskStarted { title: "count".into() },
-        News::Agent(AgentEvent::Noted { note }),
+        News::Agent(AgentEvent::Noted { note, turn: 9 }),
         News::TaskEnded(report),
     ];
     let expected = [
         json!({"type": "worker.progress", "state": "queued", "title": "count", "ahead": 1}),
         json!({"type": "worker.start", "title": "count"}),
-        json!({"type": "worker.steer", "note": 3, "kind": "follow_up", "text": "then tidy"}),
+        json!({"type": "worker.steer", "note": 3, "kind": "follow_up", "text": "then tidy", "turn": 9}),
         json!({
             "type": "worker.end", "title": "count", "status": "done", "answer": "42", "turns": 2, "usage": none(),
             "duration_ms": 1500, "dir": "/w/.tasks/t_003", "cost_usd": 0.5, "cost_unknown_calls": 2

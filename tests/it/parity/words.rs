@@ -72,7 +72,7 @@ fn every_event() -> Vec<AgentEvent> {
         AgentEvent::ToolStarted { call },
         AgentEvent::ToolProgress { call: id, chunk: "half".into() },
         AgentEvent::ToolFinished { result, took },
-        AgentEvent::Noted { note },
+        AgentEvent::Noted { note, turn: 1 },
         AgentEvent::Compacted { before: 9, after: 3, model: None, usage: Usage::default(), cost: None },
         AgentEvent::Retrying { attempt: 2, wait: took, why: "busy".into() },
         AgentEvent::Failed { why: "gone".into() },

@@ -84,7 +84,11 @@ async fn words_for_a_waiting_task_are_heard_when_it_starts() {
     let answer = boat.task_ended(2).await.answer;
     assert!(answer.contains("use serde") && answer.contains("and be quick"), "{answer}");
     let progress = boat.task(2).progress_text();
-    assert!(progress.contains("steered: use serde\n") && progress.contains("steered: and be quick\n"), "{progress}");
+    assert!(
+        progress.contains("steered #1 seen at turn 1: use serde\n")
+            && progress.contains("steered #2 seen at turn 1: and be quick\n"),
+        "{progress}"
+    );
 }
 
 #[tokio::test]

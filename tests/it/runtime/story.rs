@@ -49,7 +49,7 @@ async fn a_dispatched_task_is_steered_finished_and_relayed() {
     gate.add_permits(1);
 
     let seen = boat.until(|envelope| match &envelope.news {
-        News::Agent(AgentEvent::Noted { note }) => Some((envelope.source.clone(), note.id)),
+        News::Agent(AgentEvent::Noted { note, .. }) => Some((envelope.source.clone(), note.id)),
         _ => None,
     });
     assert_eq!(seen.await, (Source::Task(TaskId(1)), note));
@@ -65,7 +65,8 @@ async fn a_dispatched_task_is_steered_finished_and_relayed() {
     let progress = dir.progress_text();
     let words: Vec<&str> = progress.lines().map(|line| line.split_once(' ').unwrap().1).collect();
     assert!(
-        words[0].starts_with("shell echo one; echo two (") && words[1..] == ["steered: keep the public API", "done"]
+        words[0].starts_with("shell echo one; echo two (")
+            && words[1..] == ["steered #1 seen at turn 2: keep the public API", "done"]
     );
     assert_eq!(dir.result().unwrap().unwrap().answer.trim(), "Refactored. Steered: true.");
     let task = dir.task().unwrap();

@@ -52,7 +52,8 @@ fn a_run_becomes_one_line_per_step() {
     let (_home, dir) = task();
     let watch = Progress::of(dir.clone());
     let shell = call("c1", "shell", r#"{"timeout": 5, "command": "cargo test\n  --all"}"#);
-    let note = |kind, text: &str| AgentEvent::Noted { note: Note { id: NoteId(1), kind, text: text.to_owned() } };
+    let note =
+        |kind, text: &str| AgentEvent::Noted { note: Note { id: NoteId(1), kind, text: text.to_owned() }, turn: 2 };
     let events = [
         AgentEvent::RunStarted,
         AgentEvent::TurnStarted { turn: 1 },
@@ -78,8 +79,8 @@ fn a_run_becomes_one_line_per_step() {
             "Found 5 extractable functions",
             "list (1.2 s)",
             "shell cargo test --all: refused: no such command",
-            "steered: keep the public API",
-            "follow-up: then the docs",
+            "steered #1 seen at turn 2: keep the public API",
+            "follow-up #1 seen at turn 2: then the docs",
             "model call failed (503); attempt 2 in 500 ms",
             "shortened the conversation: 9000 to 1000 tokens",
             "done",

@@ -60,7 +60,7 @@ fn finished(id: &str, output: &str, is_error: bool) -> AgentEvent {
 }
 
 fn noted(text: &str) -> AgentEvent {
-    AgentEvent::Noted { note: Note { id: NoteId(3), kind: NoteKind::Steer, text: text.into() } }
+    AgentEvent::Noted { note: Note { id: NoteId(3), kind: NoteKind::Steer, text: text.into() }, turn: 2 }
 }
 
 #[test]
