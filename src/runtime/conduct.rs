@@ -219,6 +219,7 @@ impl Conduct {
     fn control(&self) -> Control {
         Control {
             crew: Door::to(self.crew.clone(), self.site.clone()),
+            own: "main".to_owned(),
             patron: self.patron.clone(),
             depth: 0,
             ration: self.ration.clone(),

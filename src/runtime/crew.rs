@@ -2,7 +2,6 @@
 //! threads of their own, runs run on tasks of their own, and both report back as messages.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,19 +10,17 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, MessagingErr, RpcRepl
 use super::feed::{News, Source};
 use super::grace;
 use super::job::{self, Job};
+use super::mail::{self, Ears, Letter};
 use super::main_agent::MainMsg;
 use super::meter::{Begun, Meter};
 use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
-use super::worker::{Assignment, FIRST_NOTE, OVER, Worker, WorkerMsg};
+use super::worker::{Assignment, OVER, Worker, WorkerMsg};
 use super::{ControlError, TaskRow};
-use crate::message::{NoteId, NoteKind, Spent, Usage};
+use crate::message::{NoteId, Spent, Usage};
 use crate::session::Durability;
-use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, now};
-
-/// Notes kept for a task that has not started; fewer than an inbox holds.
-const NOTES: usize = 256;
+use crate::task::{Brief, TaskDir, TaskId, TaskReport, TaskStatus, now};
 
 /// What is said of a task that was aborted while it waited.
 const NOT_STARTED: &str = "Ended before it was started; nothing was done.";
@@ -39,10 +36,10 @@ pub(super) enum CrewMsg {
     Resume(TaskId, Patron, Dispatched),
     /// Its files say so, or it may not go on.
     Revived(TaskId, Result<Box<Revived>, ControlError>),
-    /// Its task.md is written, or cannot be.
-    Described(TaskId, Result<(), TaskError>),
+    /// Its task.md is written and its inbox is found, or cannot be.
+    Described(TaskId, Result<Box<Ears>, String>),
     /// Text for a worker.
-    Note(TaskId, NoteKind, String, RpcReplyPort<Result<NoteId, ControlError>>),
+    Note(TaskId, Letter, RpcReplyPort<Result<NoteId, ControlError>>),
     /// Stop a worker.
     Abort(TaskId, RpcReplyPort<Result<(), ControlError>>),
     /// The grace of an aborted worker is over.
@@ -99,7 +96,7 @@ impl Actor for Crew {
                 state.advance(&myself).await;
             }
             // Whoever asked may have stopped waiting; then the answer is for nobody.
-            CrewMsg::Note(id, kind, text, reply) => state.note(id, kind, text, reply),
+            CrewMsg::Note(id, letter, reply) => state.note(id, letter, reply),
             CrewMsg::Abort(id, reply) => state.abort(&myself, id, reply),
             CrewMsg::Overdue(id) => state.kill(id),
             CrewMsg::Ended(report) => {
@@ -146,21 +143,24 @@ impl State {
         let id = dir.id();
         self.last = id.0;
         self.queue.push_back(id);
-        let (site, crew, path) = (self.site.clone(), myself.clone(), dir.path().join("task.md"));
-        let task = (dir.clone(), brief.clone());
+        let (site, crew, task) = (self.site.clone(), myself.clone(), (dir.clone(), brief.clone()));
+        let (journal, durability) = (self.site.journal(id), self.site.durability());
         tokio::spawn(async move {
-            let written = site.on_disk(move || task.0.describe(&task.1, TaskStatus::Queued)).await;
-            let written =
-                written.unwrap_or_else(|panic| Err(TaskError::Files { path, source: io::Error::other(panic) }));
+            let described = site.on_disk(move || {
+                let ears = mail::ears(&journal, durability).map_err(|error| error.to_string())?;
+                task.0.describe(&task.1, TaskStatus::Queued).map_err(|error| error.to_string())?;
+                Ok(Box::new(ears))
+            });
+            let described = described.await.unwrap_or_else(Err);
             // A crew that is gone takes no more tasks; recovery finds the directory.
-            let _ = crew.cast(CrewMsg::Described(id, written));
+            let _ = crew.cast(CrewMsg::Described(id, described));
         });
         let entry = Entry {
             dir,
             brief,
             attempt: 1,
             patron,
-            notes: Vec::new(),
+            ears: None,
             stage: Stage::Describing(reply),
             aborted: false,
             token: self.site.busy.token(),
@@ -182,15 +182,18 @@ impl State {
         Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
     }
 
-    pub(super) fn described(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, written: Result<(), TaskError>) {
+    pub(super) fn described(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, described: Result<Box<Ears>, String>) {
         let ahead = self.queue.iter().take_while(|waiting| **waiting != id).count();
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Queued) else { return };
-        if let Err(error) = written {
-            let _ = reply.send(Err(ControlError::Files(error.to_string())));
-            self.queue.retain(|waiting| *waiting != id);
-            self.tasks.remove(&id);
-            return;
+        match described {
+            Ok(ears) => entry.ears = Some(*ears),
+            Err(why) => {
+                let _ = reply.send(Err(ControlError::Files(why)));
+                self.queue.retain(|waiting| *waiting != id);
+                self.tasks.remove(&id);
+                return;
+            }
         }
         let _ = reply.send(Ok(id));
         if entry.aborted || self.site.is_closing() {
@@ -214,6 +217,7 @@ impl State {
 
     async fn start(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId) {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
+        let Some((post, inbox)) = entry.ears.as_mut().and_then(Ears::open) else { return };
         let (meter, begun) = (Arc::new(Meter::default()), Begun::now());
         let job = Job {
             site: self.site.clone(),
@@ -225,7 +229,7 @@ impl State {
             meter: meter.clone(),
             begun,
         };
-        let assignment = Assignment { job, crew: myself.clone(), notes: std::mem::take(&mut entry.notes) };
+        let assignment = Assignment { job, crew: myself.clone(), tiller: post.tiller, inbox };
         match Actor::spawn_linked(None, Worker, assignment, myself.get_cell()).await {
             Ok((worker, _)) => {
                 entry.stage = Stage::Running { worker, meter, begun };
@@ -235,24 +239,6 @@ impl State {
             }
             Err(error) => self.bury(myself, id, TaskStatus::Failed, format!("no worker could be started: {error}")),
         }
-    }
-
-    fn note(&mut self, id: TaskId, kind: NoteKind, text: String, reply: RpcReplyPort<Result<NoteId, ControlError>>) {
-        let answer = match self.tasks.get_mut(&id) {
-            None => Err(self.absent(id)),
-            Some(Entry { stage: Stage::Running { worker, .. }, .. }) => {
-                // A worker that is just gone drops the port, which its caller sees.
-                let _ = worker.cast(WorkerMsg::Note(kind, text, reply));
-                return;
-            }
-            Some(Entry { stage: Stage::Closing, .. }) => Err(ControlError::AlreadyEnded(id)),
-            Some(entry) if entry.notes.len() >= NOTES => Err(ControlError::NotesFull(id)),
-            Some(entry) => {
-                entry.notes.push((kind, text));
-                Ok(NoteId(FIRST_NOTE.0 + entry.notes.len() as u64 - 1))
-            }
-        };
-        let _ = reply.send(answer);
     }
 
     fn abort(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, reply: RpcReplyPort<Result<(), ControlError>>) {
@@ -338,9 +324,9 @@ impl State {
             meter.fill(&mut report, begun);
             self.running -= 1;
         }
-        let (site, crew, dir) = (self.site.clone(), myself.clone(), entry.dir.clone());
+        let (site, crew, dir, ears) = (self.site.clone(), myself.clone(), entry.dir.clone(), entry.ears.take());
         tokio::spawn(async move {
-            let report = job::close(&site, dir, report).await;
+            let report = job::bury(&site, ears, dir, report).await;
             // Without a crew there is nobody left to tell.
             let _ = crew.cast(CrewMsg::Ended(Box::new(report)));
         });
@@ -377,7 +363,7 @@ impl State {
         }
     }
 
-    fn absent(&self, id: TaskId) -> ControlError {
+    pub(super) fn absent(&self, id: TaskId) -> ControlError {
         match TaskDir::open(&self.site.config.workspace.tasks(), id) {
             Ok(_) => ControlError::AlreadyEnded(id),
             Err(_) => ControlError::NoSuchTask(id),

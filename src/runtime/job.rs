@@ -11,6 +11,7 @@ use super::control::{Control, Door, Ration};
 use super::crew::CrewMsg;
 use super::feed::Source;
 use super::launch::{Home, Run, fly};
+use super::mail::Ears;
 use super::meter::{Begun, Meter};
 use super::records::Recorded;
 use super::roster::Patron;
@@ -86,6 +87,17 @@ pub(super) async fn close(site: &Site, dir: TaskDir, mut report: TaskReport) -> 
     report
 }
 
+/// Closes a task that has no worker to close it. What it was told and did not hear is not hidden.
+pub(super) async fn bury(site: &Site, ears: Option<Ears>, dir: TaskDir, mut report: TaskReport) -> TaskReport {
+    let journal = site.journal(report.id);
+    let look = move || ears.map_or(Ok(Vec::new()), |ears| ears.post.unheard(&journal));
+    match site.on_disk(look).await.map(|unheard| unheard.map_err(|error| error.to_string())) {
+        Ok(Ok(unheard)) => report.answer.push_str(&too_late(&unheard)),
+        Ok(Err(why)) | Err(why) => tracing::warn!(task = %report.id, %why, "it is not known which notes were heard"),
+    }
+    close(site, dir, report).await
+}
+
 fn events(job: &Job, ration: Arc<Ration>, records: impl IntoIterator<Item = Arc<dyn Observer>>) -> Events {
     let progress: Arc<dyn Observer> = Arc::new(Progress::of(job.dir.clone()));
     let feed = job.site.feed.watch(Source::Task(job.id()));
@@ -109,12 +121,13 @@ async fn prepare(job: Arc<Job>, ration: Arc<Ration>) -> Result<Prepared, String>
         job.dir.set_status(TaskStatus::Running).map_err(|error| error.to_string())?;
         let control = Control {
             crew: Door::to(job.crew.clone(), job.site.clone()),
+            own: job.id().to_string(),
             patron: job.patron.clone(),
             depth: task.brief.depth,
             ration,
         };
         let agent = assemble::worker(&job.site, &task, control)?;
-        let path = job.site.config.workspace.worker_sessions().join(format!("{}.jsonl", job.id()));
+        let path = job.site.journal(job.id());
         let (session, opening) = journal(&path, &task, job.site.durability()).map_err(|error| error.to_string())?;
         let before = session.bill().total();
         Ok(Prepared { agent, session, before, opening })

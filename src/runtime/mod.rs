@@ -18,6 +18,7 @@ mod job;
 mod launch;
 mod ledger;
 mod lookout;
+mod mail;
 mod main_agent;
 mod meter;
 mod orders;

@@ -1,5 +1,6 @@
 //! What people order of the crew, as calls of [`Runtime`]. How the crew goes about it is its own business.
 
+use super::mail::{Letter, PERSON};
 use super::roster::Patron;
 use super::{ControlError, Runtime, TaskDetail, TaskRow};
 use crate::message::{NoteId, NoteKind};
@@ -28,7 +29,7 @@ impl Runtime {
     pub async fn steer(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
         self.may_change()?;
         self.inner.record(&task.to_string(), Act::Steer, text.as_str());
-        self.inner.door.note(task, NoteKind::Steer, text).await
+        self.inner.door.note(task, Letter { kind: NoteKind::Steer, text, from: PERSON.to_owned() }).await
     }
 
     /// Words for a worker, heard when it would end by itself.
@@ -38,7 +39,7 @@ impl Runtime {
     pub async fn follow_up(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
         self.may_change()?;
         self.inner.record(&task.to_string(), Act::FollowUp, text.as_str());
-        self.inner.door.note(task, NoteKind::FollowUp, text).await
+        self.inner.door.note(task, Letter { kind: NoteKind::FollowUp, text, from: PERSON.to_owned() }).await
     }
 
     /// Ends a task, running or waiting. Answers when the order is given; the feed tells when it is over.

@@ -5,6 +5,7 @@ use ractor::ActorRef;
 
 use super::control::Door;
 use super::crew::{CrewMsg, State};
+use super::mail::{self, Ears};
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::{ControlError, Open, OpenError, Runtime};
 use crate::session::{Durability, SessionError, SessionId};
@@ -27,6 +28,8 @@ pub struct Resumed {
 pub(super) struct Revived {
     pub(super) brief: Brief,
     pub(super) attempt: u32,
+    /// What waits in its inbox is heard first.
+    ears: Box<Ears>,
 }
 
 impl Runtime {
@@ -93,9 +96,14 @@ impl State {
         };
         self.queue.push_back(id);
         let (site, crew, session) = (self.site.clone(), myself.clone(), patron.session.clone());
-        let task = dir.clone();
+        let (task, journal, durability) = (dir.clone(), self.site.journal(id), self.site.durability());
         tokio::spawn(async move {
-            let revived = site.on_disk(move || revive(&task, &session).map(Box::new)).await;
+            let revive = move || {
+                let ears = mail::ears(&journal, durability);
+                let ears = Box::new(ears.map_err(|error| ControlError::Files(error.to_string()))?);
+                revive(&task, &session, ears).map(Box::new)
+            };
+            let revived = site.on_disk(revive).await;
             // A crew that is gone takes no task on; recovery finds what was begun.
             let _ = crew.cast(CrewMsg::Revived(id, revived.unwrap_or_else(|panic| Err(ControlError::Files(panic)))));
         });
@@ -104,7 +112,7 @@ impl State {
             brief: Brief::default(),
             attempt: 0,
             patron,
-            notes: Vec::new(),
+            ears: None,
             stage: Stage::Describing(reply),
             aborted: false,
             token: self.site.busy.token(),
@@ -140,7 +148,7 @@ impl State {
         match revived {
             Ok(revived) => {
                 (entry.brief, entry.attempt) = (revived.brief, revived.attempt);
-                self.described(myself, id, Ok(()));
+                self.described(myself, id, Ok(revived.ears));
             }
             Err(refusal) => {
                 if let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Closing) {
@@ -154,7 +162,7 @@ impl State {
 }
 
 /// Begins another attempt on the disk, if there may be one.
-fn revive(dir: &TaskDir, session: &SessionId) -> Result<Revived, ControlError> {
+fn revive(dir: &TaskDir, session: &SessionId, ears: Box<Ears>) -> Result<Revived, ControlError> {
     let task = dir.task().map_err(files)?;
     // The truth is in the report once there is one.
     let status = dir.result().ok().flatten().map_or(task.status, |report| report.status);
@@ -167,7 +175,7 @@ fn revive(dir: &TaskDir, session: &SessionId) -> Result<Revived, ControlError> {
     dir.begin_attempt(attempt, session.as_str()).map_err(files)?;
     // A file for people, and no reason to stop.
     let _ = dir.progress(&format!("attempt {attempt}: it goes on after it was {status}"));
-    Ok(Revived { brief: Brief { session: Some(session.to_string()), ..task.brief }, attempt })
+    Ok(Revived { brief: Brief { session: Some(session.to_string()), ..task.brief }, attempt, ears })
 }
 
 fn find(tasks: &std::path::Path, id: TaskId) -> Result<TaskDir, ControlError> {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use ractor::{ActorRef, RpcReplyPort};
 
 use super::busy::Token;
+use super::mail::Ears;
 use super::main_agent::MainMsg;
 use super::meter::{Begun, Meter, Reading};
 use super::worker::WorkerMsg;
 use super::{ControlError, TaskRow};
-use crate::message::{CallId, NoteKind};
+use crate::message::CallId;
 use crate::session::SessionId;
 use crate::task::{Brief, TaskDir, TaskId, TaskStatus};
 
@@ -34,8 +35,8 @@ pub(super) struct Entry {
     pub(super) attempt: u32,
     /// Who gets the report.
     pub(super) patron: Patron,
-    /// What it is to hear when it starts.
-    pub(super) notes: Vec<(NoteKind, String)>,
+    /// Where its notes go; `None` while it is being described, and when nobody will hear any.
+    pub(super) ears: Option<Ears>,
     pub(super) stage: Stage,
     /// Somebody asked for its end.
     pub(super) aborted: bool,

@@ -1,6 +1,7 @@
 //! What all actors and runs of one runtime share: the configuration, the feed, the counts. Nothing here decides anything.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::model::fallback::Fallbacks;
 use crate::model::tokens::Counters;
 use crate::model::{Model, ModelId};
 use crate::session::{Durability, SessionId};
-use crate::task::TaskReport;
+use crate::task::{TaskId, TaskReport};
 use crate::tool::Tool;
 use crate::workspace::policy::{PathError, PathPolicy, Profile};
 
@@ -108,6 +109,11 @@ impl Site {
         }
         let ground = PathPolicy::new(profile, self.config.workspace.root())?;
         Ok(self.ground.get_or_init(|| ground).with_profile(profile))
+    }
+
+    /// The journal of a task's worker, whether it exists or not.
+    pub(super) fn journal(&self, task: TaskId) -> PathBuf {
+        self.config.workspace.worker_sessions().join(format!("{task}.jsonl"))
     }
 
     pub(super) fn durability(&self) -> Durability {

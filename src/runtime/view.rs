@@ -213,6 +213,14 @@ pub enum ControlError {
     /// Too many tasks wait already.
     #[error("{0} tasks are already waiting; wait for some to end before dispatching more")]
     QueueFull(usize),
+    /// It ended while the note was being written down.
+    #[error("task {task} ended before it could hear {note}; the note waits, and is heard if the task is resumed")]
+    TooLate {
+        /// Which task.
+        task: TaskId,
+        /// The note.
+        note: NoteId,
+    },
     /// The worker has as many unheard notes as it will keep.
     #[error("task {0} has too many unheard notes; wait until it has read them")]
     NotesFull(TaskId),

@@ -1,16 +1,14 @@
-//! The actor of one running task: it forwards notes and aborts to the run and hands its report to the crew.
+//! The actor of one running task: it forwards aborts to the run and hands its report to the crew.
 //! The run itself is on its own task; what it does there is in `job`.
 
-use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::ControlError;
 use super::crew::CrewMsg;
 use super::job::{self, Job};
 use super::launch::launch;
-use crate::agent::inbox::{self, Tiller, Unheard};
-use crate::message::{NoteId, NoteKind};
-use crate::task::{TaskId, TaskReport};
+use crate::agent::inbox::{Inbox, Tiller};
+use crate::task::TaskReport;
 
 /// Said by a worker that stops because its task is over, so that the crew can tell it from one that died.
 pub(super) const OVER: &str = "over";
@@ -20,8 +18,6 @@ pub(super) struct Worker;
 
 /// What a worker is told.
 pub(super) enum WorkerMsg {
-    /// To its tiller.
-    Note(NoteKind, String, RpcReplyPort<Result<NoteId, ControlError>>),
     /// To its tiller.
     Abort,
     /// The program ends.
@@ -34,21 +30,19 @@ pub(super) enum WorkerMsg {
 pub(super) struct Assignment {
     pub(super) job: Job,
     pub(super) crew: ActorRef<CrewMsg>,
-    /// Notes that came while it waited for its place.
-    pub(super) notes: Vec<(NoteKind, String)>,
+    /// Stops its run.
+    pub(super) tiller: Tiller,
+    /// Hears its notes, those too that came while it waited for its place.
+    pub(super) inbox: Inbox,
 }
 
 /// What a worker is.
 pub(super) struct State {
-    id: TaskId,
     crew: ActorRef<CrewMsg>,
     tiller: Tiller,
     /// Dropped with the state: a killed worker leaves no run behind.
     _run: AbortOnDropHandle<()>,
 }
-
-/// The first note of every task is #1.
-pub(super) const FIRST_NOTE: NoteId = NoteId(1);
 
 impl Actor for Worker {
     type Msg = WorkerMsg;
@@ -56,18 +50,12 @@ impl Actor for Worker {
     type Arguments = Assignment;
 
     async fn pre_start(&self, myself: ActorRef<WorkerMsg>, given: Assignment) -> Result<State, ActorProcessingErr> {
-        let Assignment { job, crew, notes } = given;
-        let (tiller, inbox) = inbox::channel(FIRST_NOTE);
-        for (kind, text) in notes {
-            // The crew keeps fewer notes for a waiting task than an inbox holds.
-            let _ = note(&tiller, kind, text);
-        }
-        let id = job.id();
+        let Assignment { job, crew, tiller, inbox } = given;
         let run = launch(job::carry_out(job, inbox), move |report| {
             // A worker that is gone by now was killed; the crew reports for it.
             let _ = myself.cast(WorkerMsg::RunEnded(Box::new(report)));
         });
-        Ok(State { id, crew, tiller, _run: run })
+        Ok(State { crew, tiller, _run: run })
     }
 
     async fn handle(
@@ -77,14 +65,6 @@ impl Actor for Worker {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            WorkerMsg::Note(kind, text, reply) => {
-                let noted = note(&state.tiller, kind, text).map_err(|unheard| match unheard {
-                    Unheard::Sealed(_) => ControlError::AlreadyEnded(state.id),
-                    Unheard::Full(_) => ControlError::NotesFull(state.id),
-                });
-                // Whoever asked may have stopped waiting.
-                let _ = reply.send(noted);
-            }
             WorkerMsg::Abort => state.tiller.abort(),
             WorkerMsg::Close => state.tiller.interrupt(),
             WorkerMsg::RunEnded(report) => {
@@ -93,12 +73,5 @@ impl Actor for Worker {
             }
         }
         Ok(())
-    }
-}
-
-fn note(tiller: &Tiller, kind: NoteKind, text: String) -> Result<NoteId, Unheard> {
-    match kind {
-        NoteKind::Steer => tiller.steer(text),
-        NoteKind::FollowUp | NoteKind::Line => tiller.follow_up(text),
     }
 }

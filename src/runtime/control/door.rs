@@ -7,9 +7,10 @@ use std::time::Duration;
 use ractor::rpc::CallResult;
 use ractor::{ActorRef, RpcReplyPort};
 
-use crate::message::{NoteId, NoteKind};
+use crate::message::NoteId;
 use crate::runtime::assemble;
 use crate::runtime::crew::CrewMsg;
+use crate::runtime::mail::Letter;
 use crate::runtime::roster::Patron;
 use crate::runtime::site::Site;
 use crate::runtime::{ControlError, TaskDetail, TaskRow};
@@ -57,17 +58,8 @@ impl Door {
         self.ask(|reply| CrewMsg::Resume(id, patron, reply)).await?
     }
 
-    pub(in crate::runtime) async fn note(
-        &self,
-        id: TaskId,
-        kind: NoteKind,
-        text: String,
-    ) -> Result<NoteId, ControlError> {
-        match self.ask(|reply| CrewMsg::Note(id, kind, text, reply)).await {
-            // The worker ended with the note on its way to it.
-            Err(ControlError::ShuttingDown) if !self.site.is_closing() => Err(ControlError::AlreadyEnded(id)),
-            answer => answer?,
-        }
+    pub(in crate::runtime) async fn note(&self, id: TaskId, letter: Letter) -> Result<NoteId, ControlError> {
+        self.ask(|reply| CrewMsg::Note(id, letter, reply)).await?
     }
 
     pub(in crate::runtime) async fn abort(&self, id: TaskId) -> Result<(), ControlError> {

@@ -21,6 +21,8 @@ use crate::tool::{Tool, ToolError};
 #[derive(Clone)]
 pub(super) struct Control {
     pub(super) crew: Door,
+    /// Whose tools these are: `main` or a task as in `t_003`.
+    pub(super) own: String,
     /// Gets the reports of what is dispatched.
     pub(super) patron: Patron,
     /// How many dispatches lie above the agent: 0 for a main agent.
@@ -45,10 +47,10 @@ impl Observer for Ration {
 
 /// dispatch, steer, abort and tasks.
 pub(super) fn tools(control: Control) -> Vec<Arc<dyn Tool>> {
-    let crew = control.crew.clone();
+    let (crew, own) = (control.crew.clone(), control.own.clone());
     vec![
         Arc::new(dispatch::Dispatch::of(control)),
-        Arc::new(steer::Steer::of(crew.clone())),
+        Arc::new(steer::Steer::of(crew.clone(), own)),
         Arc::new(abort::Abort::of(crew.clone())),
         Arc::new(tasks::Tasks::of(crew)),
     ]

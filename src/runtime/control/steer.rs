@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{Door, task_id};
 use crate::message::{NoteKind, RawArgs, ToolSpec};
+use crate::runtime::mail::Letter;
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
@@ -22,6 +23,8 @@ static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
 /// The tool.
 pub(super) struct Steer {
     crew: Door,
+    /// Who sends.
+    own: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -33,8 +36,8 @@ struct Args {
 }
 
 impl Steer {
-    pub(super) fn of(crew: Door) -> Steer {
-        Steer { crew }
+    pub(super) fn of(crew: Door, own: String) -> Steer {
+        Steer { crew, own }
     }
 }
 
@@ -47,7 +50,8 @@ impl Tool for Steer {
         Box::pin(async move {
             let read = SIGNATURE.read::<Args>(&args)?;
             let id = task_id(&read.args.id)?;
-            let noted = self.crew.note(id, NoteKind::Steer, read.args.message).await;
+            let letter = Letter { kind: NoteKind::Steer, text: read.args.message, from: self.own.clone() };
+            let noted = self.crew.note(id, letter).await;
             let note = noted.map_err(|refusal| ToolError::new(refusal.to_string()))?;
             Ok(ToolOutput::text(format!("queued {note} for {id}")).noting(&read.repairs))
         })

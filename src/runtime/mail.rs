@@ -1,0 +1,151 @@
+//! Notes on their way to a run: first a place in its queue, then the disk, then the queue itself, and only then the
+//! answer to the sender. Joins a run's tiller with the inbox file of its session. What is heard when is the loop's
+//! business, what becomes of notes that no run heard the business of whoever started it.
+
+use std::path::Path;
+
+use ractor::RpcReplyPort;
+
+use super::crew::State;
+use super::roster::{Entry, Stage};
+use super::{ControlError, Said};
+use crate::agent::inbox::{self, Inbox, Numbers, Refused, Tiller};
+use crate::message::{Note, NoteId, NoteKind};
+use crate::session::{Durability, Mailbox, Posted, Session, SessionError};
+use crate::task::TaskId;
+
+/// The mail of one session, over all its runs.
+#[derive(Clone)]
+pub(super) struct Mail {
+    mailbox: Mailbox,
+    numbers: Numbers,
+}
+
+/// The way to one run.
+#[derive(Clone)]
+pub(super) struct Post {
+    pub(super) tiller: Tiller,
+    mailbox: Mailbox,
+}
+
+/// The way to a worker and, until that starts, the worker's ears.
+pub(super) struct Ears {
+    pub(super) post: Post,
+    pub(super) inbox: Option<Inbox>,
+}
+
+/// Words for a run.
+pub(super) struct Letter {
+    pub(super) kind: NoteKind,
+    pub(super) text: String,
+    /// `person`, `main` or a task as in `t_003`.
+    pub(super) from: String,
+}
+
+/// Why a note is not in its queue.
+pub(super) enum Unsent {
+    /// The run listens no more; nothing was written down.
+    Ended(Letter),
+    /// Too many wait; nothing was written down.
+    Full,
+    /// The run ended while the note was being written down: it waits on the disk.
+    TooLate(Note),
+    /// The disk does not have it, so nobody will hear it.
+    Unwritten(String),
+}
+
+/// The sender of what a person says.
+pub(super) const PERSON: &str = "person";
+
+impl Mail {
+    /// Ids go on from the highest that journal or inbox know.
+    pub(super) fn new(mailbox: Mailbox, next: NoteId) -> Mail {
+        let numbers = Numbers::from(next.max(mailbox.next_note()));
+        Mail { mailbox, numbers }
+    }
+
+    /// The two ends for the next run.
+    pub(super) fn channel(&self) -> (Post, Inbox) {
+        let (tiller, inbox) = inbox::channel(self.numbers.clone());
+        (Post { tiller, mailbox: self.mailbox.clone() }, inbox)
+    }
+
+    /// Writes down a line that has to wait, and says when it is safe.
+    pub(super) fn keep(&self, said: Said, kept: impl FnOnce(Result<NoteId, String>) + Send + 'static) {
+        let (id, Said { text, images }) = (self.numbers.give(), said);
+        let posted = Posted { note: Note { id, kind: NoteKind::Line, text }, from: PERSON.to_owned(), images };
+        self.mailbox.post(posted, move |written| kept(written.map(|()| id).map_err(|error| error.to_string())));
+    }
+}
+
+impl Ears {
+    /// What the run is given; `None` when it has it already.
+    pub(super) fn open(&mut self) -> Option<(Post, Inbox)> {
+        Some((self.post.clone(), self.inbox.take()?))
+    }
+}
+
+impl Post {
+    /// Sends a note and says what became of it when that is certain: at once when it is refused, else from a thread
+    /// that may wait. Does not wait itself.
+    pub(super) fn send(&self, letter: Letter, sent: impl FnOnce(Result<NoteId, Unsent>) + Send + 'static) {
+        let slot = match self.tiller.reserve(letter.kind) {
+            Ok(slot) => slot,
+            Err(Refused::Sealed) => return sent(Err(Unsent::Ended(letter))),
+            Err(Refused::Full) => return sent(Err(Unsent::Full)),
+        };
+        let Letter { kind, text, from } = letter;
+        let note = Note { id: slot.id(), kind, text };
+        let posted = Posted { note: note.clone(), from, images: Vec::new() };
+        self.mailbox.post(posted, move |written| {
+            sent(match written {
+                Ok(()) => slot.deliver(note.text.clone()).map_err(|_| Unsent::TooLate(note)),
+                Err(error) => Err(Unsent::Unwritten(error.to_string())),
+            });
+        });
+    }
+
+    /// What was posted and never heard, by the journal of the session. Waits for the disk.
+    pub(super) fn unheard(&self, journal: &Path) -> Result<Vec<Note>, SessionError> {
+        let heard = if journal.exists() { Session::read(journal)?.heard().clone() } else { Default::default() };
+        Ok(self.mailbox.waiting(&heard)?.into_iter().map(|posted| posted.note).collect())
+    }
+}
+
+impl State {
+    /// Answers when the note is on the disk and in the queue of the run, which may not have begun.
+    pub(super) fn note(&self, id: TaskId, letter: Letter, reply: RpcReplyPort<Result<NoteId, ControlError>>) {
+        let post = match self.tasks.get(&id) {
+            Some(Entry { stage: Stage::Closing, .. }) => Err(ControlError::AlreadyEnded(id)),
+            Some(Entry { ears: Some(ears), .. }) => Ok(&ears.post),
+            // While its task.md is being written, nobody has been told that there is such a task.
+            Some(Entry { ears: None, .. }) => Err(ControlError::NoSuchTask(id)),
+            None => Err(self.absent(id)),
+        };
+        match post {
+            Ok(post) => post.send(letter, move |sent| {
+                let _ = reply.send(sent.map_err(|unsent| match unsent {
+                    Unsent::Ended(_) => ControlError::AlreadyEnded(id),
+                    Unsent::Full => ControlError::NotesFull(id),
+                    Unsent::TooLate(note) => ControlError::TooLate { task: id, note: note.id },
+                    Unsent::Unwritten(why) => ControlError::Files(why),
+                }));
+            }),
+            Err(refusal) => drop(reply.send(Err(refusal))),
+        }
+    }
+}
+
+/// The ears of a worker with this journal, whether it exists or not; what waits in its inbox is heard first. Waits for
+/// the disk.
+pub(super) fn ears(journal: &Path, durability: Durability) -> Result<Ears, SessionError> {
+    let mailbox = Mailbox::of(journal, durability)?;
+    let (next, heard) = match journal.exists() {
+        true => Session::read(journal).map(|session| (session.next_note(), session.heard().clone()))?,
+        false => Default::default(),
+    };
+    let waiting = mailbox.waiting(&heard)?;
+    let (post, mut inbox) = Mail::new(mailbox, next).channel();
+    inbox.refill(waiting.into_iter().map(|posted| posted.note));
+    Ok(Ears { post, inbox: Some(inbox) })
+}
