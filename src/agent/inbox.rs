@@ -183,6 +183,13 @@ impl Tiller {
         self.shared.abort.cancel();
     }
 
+    /// Ends the hearing of a run that does not end by itself, and gives back what it has not heard.
+    pub fn close(&self) -> Vec<Note> {
+        let mut queue = self.shared.lock();
+        (queue.sealed, queue.closed) = (true, true);
+        queue.take_all()
+    }
+
     /// The run takes no more notes.
     pub fn is_sealed(&self) -> bool {
         self.shared.lock().sealed
@@ -280,11 +287,7 @@ impl Inbox {
     /// Notes that were acknowledged but never heard, because the run was aborted, failed or ran out of turns; in the
     /// order in which they were sent. To be asked after the run.
     pub fn take_unheard(&mut self) -> Vec<Note> {
-        let mut queue = self.shared.lock();
-        let mut notes: Vec<Note> = queue.steers.drain(..).collect();
-        notes.extend(queue.follow_ups.drain(..));
-        notes.sort_by_key(|note| note.id);
-        notes
+        self.shared.lock().take_all()
     }
 
     /// The id that the next note gets.
@@ -317,6 +320,13 @@ impl Queue {
             NoteKind::Steer => self.steers.push_back(note),
             NoteKind::FollowUp | NoteKind::Line => self.follow_ups.push_back(note),
         }
+    }
+
+    /// In the order in which they were sent.
+    fn take_all(&mut self) -> Vec<Note> {
+        let mut notes: Vec<Note> = self.steers.drain(..).chain(self.follow_ups.drain(..)).collect();
+        notes.sort_by_key(|note| note.id);
+        notes
     }
 
     /// `None` while it depends on a place that is reserved.

@@ -11,7 +11,7 @@ use super::out::{Out, width};
 use super::sheet;
 use super::shell::Shell;
 use crate::event::{AgentEvent, Ending};
-use crate::runtime::{Envelope, News, Runtime, Source, Steered, TaskRow};
+use crate::runtime::{Envelope, News, Runtime, SessionGone, Source, Steered, TaskRow};
 use crate::session::SessionId;
 use crate::task::{TaskId, TaskStatus};
 use crate::terminal::Look;
@@ -272,6 +272,8 @@ impl<'a> Talk<'a> {
         match self.runtime.steer_main(self.session, text).await {
             Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
             Ok(Steered::Noted(note)) => self.acknowledge(&format!("steer {note}")).await,
+            // The feed tells why.
+            Err(SessionGone::NotBegun(_)) => self.waiting = true,
             Err(error) => self.complain(error).await,
         }
     }
@@ -280,6 +282,7 @@ impl<'a> Talk<'a> {
         match self.runtime.follow_up_main(self.session, text).await {
             Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
             Ok(Steered::Noted(note)) => self.acknowledge(&format!("follow-up {note}")).await,
+            Err(SessionGone::NotBegun(_)) => self.waiting = true,
             Err(error) => self.complain(error).await,
         }
     }

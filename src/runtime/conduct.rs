@@ -10,13 +10,14 @@ use tokio_util::task::AbortOnDropHandle;
 use super::assemble;
 use super::control::{Control, Door, Ration};
 use super::crew::CrewMsg;
-use super::feed::Source;
+use super::feed::{News, Source};
 use super::launch::{Run, fly};
+use super::queue::{Answer, Words};
 use super::records::Recorded;
 use super::roster::Patron;
 use super::site::Site;
 use super::title;
-use super::{RunId, Said};
+use super::{RunId, SessionGone};
 use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
@@ -46,6 +47,15 @@ pub(super) struct Leave {
     session: Option<Session>,
     path: Option<PathBuf>,
     straggler: Option<AbortOnDropHandle<()>>,
+}
+
+/// What a run begins with, as it is written down.
+pub(super) struct Script {
+    run: RunId,
+    records: Vec<Record>,
+    notes: Vec<Note>,
+    tasks: Vec<(TaskId, u32)>,
+    answer: Option<Answer>,
 }
 
 /// A run and those it belongs to.
@@ -149,11 +159,41 @@ impl Conversation {
         self.edited = false;
     }
 
+    /// A run that was dropped may still have it.
+    pub(super) fn is_held(&self) -> bool {
+        self.holder.is_some()
+    }
+
     /// The run is dropped; the session is opened from its journal when the next run needs it.
     pub(super) fn lost(&mut self) {
         if let Some(holder) = &self.holder {
             holder.abort();
         }
+    }
+}
+
+impl Script {
+    pub(super) fn of(words: &Words, run: RunId, answer: Option<Answer>) -> Script {
+        Script { run, records: words.records(), notes: words.notes(), tasks: words.tasks(), answer }
+    }
+
+    /// What is said with it.
+    pub(super) fn opening(&self) -> String {
+        let said = self.records.iter().filter_map(|record| match record {
+            Record::User { message, .. } | Record::Report { message, .. } => Some(message.text()),
+            _ => None,
+        });
+        said.collect::<Vec<String>>().join("\n\n")
+    }
+}
+
+/// Whether the journal lacks it: what a run was to begin with is told again when it is not known how far that came.
+fn is_new(session: &Session, record: &Record) -> bool {
+    match record {
+        Record::User { posted: Some(note), .. } => !session.heard().contains(*note),
+        Record::Report { task, attempt, .. } => !session.is_told(task, *attempt),
+        Record::Dropped { notes, .. } => notes.iter().any(|note| !session.heard().contains(*note)),
+        _ => true,
     }
 }
 
@@ -177,21 +217,21 @@ impl Leave {
 
 impl Conduct {
     /// The whole run. Its last event is always told, also when it could not begin.
-    pub(super) async fn through(
-        self,
-        leave: Leave,
-        said: Vec<Said>,
-        tasks: Vec<(TaskId, u32)>,
-        inbox: Inbox,
-    ) -> Conducted {
+    pub(super) async fn through(self, leave: Leave, script: Script, inbox: Inbox) -> Conducted {
+        let Script { run, records, notes, tasks, answer } = script;
         let session = match leave.fetch(&self.site).await {
             Ok(session) => session,
-            Err(why) => return self.failed(None, why),
+            Err(why) => return self.failed(None, why, answer),
         };
-        let (agent, session) = match self.prepare(session, said).await {
+        let (agent, session) = match self.prepare(session, records).await {
             Prepared::Ready(agent, session) => (*agent, *session),
-            Prepared::Failed(session, why) => return self.failed(session.map(|session| *session), why),
+            Prepared::Failed(session, why) => return self.failed(session.map(|session| *session), why, answer),
         };
+        answer.into_iter().for_each(|answer| answer.give(Ok(run)));
+        for note in notes {
+            let source = Source::Main { session: self.patron.session.clone(), run };
+            self.site.feed.tell(source, News::Agent(AgentEvent::Noted { note, turn: 1 }));
+        }
         let events = self.events.clone();
         let home = fly(Run { agent, session, inbox, events }).await;
         self.relayed(tasks).await;
@@ -201,19 +241,30 @@ impl Conduct {
 
     /// Builds the agent from the files of this moment and writes down what was said. The session comes back either way,
     /// unless a panic took it.
-    async fn prepare(&self, mut session: Session, said: Vec<Said>) -> Prepared {
+    async fn prepare(&self, mut session: Session, records: Vec<Record>) -> Prepared {
         let (site, control) = (self.site.clone(), self.control());
         let prepared = self.site.on_disk(move || {
             let written = assemble::main(&site, control).and_then(|agent| {
-                let mut say = |said: Said| session.append(Record::user(said)).map_err(|error| error.to_string());
-                said.into_iter().try_for_each(|said| say(said).map(drop)).map(|()| agent)
+                let mut say = |record| match is_new(&session, &record) {
+                    true => session.append(record).map(drop).map_err(|error| error.to_string()),
+                    false => Ok(()),
+                };
+                records.into_iter().try_for_each(&mut say).map(|()| agent)
             });
             match written {
                 Ok(agent) => Prepared::Ready(Box::new(agent), Box::new(session)),
                 Err(why) => Prepared::Failed(Some(Box::new(session)), why),
             }
         });
-        prepared.await.unwrap_or_else(|panic| Prepared::Failed(None, format!("a fault inside the program: {panic}")))
+        let ready = match prepared.await {
+            Ok(Prepared::Ready(agent, mut session)) => {
+                session.settle().await.map(|()| (agent, session)).map_err(|error| error.to_string())
+            }
+            Ok(failed) => return failed,
+            Err(panic) => Err(format!("a fault inside the program: {panic}")),
+        };
+        // A session that is not known to be on the disk is opened again from there.
+        ready.map_or_else(|why| Prepared::Failed(None, why), |(agent, session)| Prepared::Ready(agent, session))
     }
 
     fn control(&self) -> Control {
@@ -245,7 +296,8 @@ impl Conduct {
         }
     }
 
-    fn failed(&self, session: Option<Session>, why: String) -> Conducted {
+    fn failed(&self, session: Option<Session>, why: String, answer: Option<Answer>) -> Conducted {
+        answer.into_iter().for_each(|answer| answer.give(Err(SessionGone::NotBegun(why.clone()))));
         self.events.emit(&AgentEvent::RunStarted);
         self.events.emit(&AgentEvent::Failed { why: why.clone() });
         self.events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why } });

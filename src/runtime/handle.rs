@@ -16,6 +16,7 @@ use super::crew::{Crew, CrewMsg, Founding};
 use super::feed::{Envelope, News, Source};
 use super::launch::launch;
 use super::lookout::{self, Lookout};
+use super::mail::Mail;
 use super::main_agent::{MainAgent, MainMsg, Opening};
 use super::recover::{Legacy, recover};
 use super::site::Site;
@@ -23,7 +24,7 @@ use super::{Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steer
 use crate::config::Config;
 use crate::message::{Message, NoteKind};
 use crate::model::scripted::recorded::{Act, Line};
-use crate::session::{Durability, Kind, Origin, Session, SessionId, Store};
+use crate::session::{Durability, Kind, Mailbox, Origin, Posted, Session, SessionId, Store};
 use crate::task::TaskReport;
 use crate::tool::Tool;
 use crate::workspace::{Lock, Owner, WorkspaceError};
@@ -134,9 +135,9 @@ impl Runtime {
         let opened: HashMap<_, _> = self.inner.mains().clone();
         let durability = site.durability();
         let found = site.on_disk(move || find(sessions, which, durability, |id| opened.contains_key(id))).await;
-        let session = match found.map_err(OpenError::Actors)?? {
+        let (session, mailbox, left) = match found.map_err(OpenError::Actors)?? {
             Found::Open(id) => return Ok(id),
-            Found::Session(session) => *session,
+            Found::Session(session, mailbox, left) => (*session, mailbox, left),
         };
         let id = session.id().clone();
         let kept = site.take_kept(&id);
@@ -144,7 +145,8 @@ impl Runtime {
         let opening = Opening {
             site: site.clone(),
             crew: self.inner.crew.clone(),
-            first_note: session.next_note(),
+            mail: Mail::new(mailbox, session.next_note()),
+            left,
             conversation: Conversation::new(session),
         };
         let spawned = Actor::spawn_linked(None, MainAgent, opening, self.inner.crew.get_cell()).await;
@@ -283,7 +285,8 @@ impl Runtime {
         let main = self.inner.mains().get(session).cloned().ok_or_else(gone)?;
         match main.call(message, Some(ANSWER)).await {
             Ok(CallResult::Success(answer)) => Ok(answer),
-            Ok(CallResult::Timeout | CallResult::SenderError) | Err(_) => {
+            Ok(CallResult::Timeout) => Err(SessionGone::NoAnswer(ANSWER.as_secs())),
+            Ok(CallResult::SenderError) | Err(_) => {
                 // It died; the session can be opened again from its journal.
                 self.inner.mains().remove(session);
                 Err(gone())
@@ -331,7 +334,8 @@ impl Drop for Inner {
 
 enum Found {
     Open(SessionId),
-    Session(Box<Session>),
+    /// With its inbox and what waits there.
+    Session(Box<Session>, Mailbox, Vec<Posted>),
 }
 
 fn find(
@@ -342,17 +346,22 @@ fn find(
 ) -> Result<Found, OpenError> {
     let store = Store::new(sessions);
     let known = match which {
-        Open::Ephemeral => return Ok(Found::Session(Box::new(Session::in_memory()))),
+        Open::Ephemeral => {
+            return Ok(Found::Session(Box::new(Session::in_memory()), Mailbox::in_memory(), Vec::new()));
+        }
         Open::New => None,
         Open::Latest => store.latest()?,
         Open::Named(prefix) => Some(store.find(&prefix)?),
     };
     let id = known.as_deref().map(SessionId::of);
-    match (known, id.filter(is_open)) {
-        (_, Some(id)) => Ok(Found::Open(id)),
-        (Some(path), None) => Ok(Found::Session(Box::new(Session::open(&path)?.with_durability(durability)))),
-        (None, None) => Ok(Found::Session(Box::new(store.create()?.with_durability(durability)))),
-    }
+    let session = match (known, id.filter(is_open)) {
+        (_, Some(id)) => return Ok(Found::Open(id)),
+        (Some(path), None) => Session::open(&path)?,
+        (None, None) => store.create()?,
+    };
+    let mailbox = session.path().map_or_else(|| Ok(Mailbox::in_memory()), |path| Mailbox::of(path, durability))?;
+    let left = mailbox.waiting(session.heard())?;
+    Ok(Found::Session(Box::new(session.with_durability(durability)), mailbox, left))
 }
 
 /// The mark that a report was relayed can be lost in a crash; the journal itself knows. Early versions wrote reports

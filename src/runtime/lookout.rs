@@ -105,6 +105,7 @@ impl Seen {
         let status = Status {
             busy: false,
             queued: 0,
+            left: Vec::new(),
             since_open: Tally::default(),
             bill: session.bill().clone(),
             context: session.reported().map_or(0, |reported| reported.usage.context()),

@@ -1,36 +1,34 @@
 //! The actor a person talks to: it queues lines and reports, starts one run after the other, and passes notes to the
 //! one that is going on. What happens in a run is in `conduct`.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
 use super::busy::Token;
-use super::conduct::{self, Conduct, Conducted, Conversation};
+use super::conduct::{self, Conduct, Conducted, Conversation, Script};
 use super::control::Ration;
 use super::crew::CrewMsg;
 use super::edit::{self, EditError, Edited, Work};
 use super::feed::{News, Source};
 use super::grace;
 use super::launch::launch;
+use super::mail::{Letter, Mail, PERSON, Post, Unsent};
 use super::meter::Meter;
+use super::queue::{Answer, Due, Line, Queue, UNATTENDED, Words};
 use super::roster::Patron;
 use super::site::{GRACE, Site};
 use super::title::Titler;
-use super::{RunId, Said, SessionGone, Status, Steered, report};
-use crate::agent::inbox::{self, Tiller};
+use super::{RunId, Said, SessionGone, Status, Steered};
+use crate::agent::inbox;
 use crate::event::{AgentEvent, Ending, Observer};
-use crate::message::{Bill, Message, NoteId, NoteKind, Tally};
+use crate::message::{Bill, Message, Note, NoteKind, Tally};
 use crate::model::{Fault, ModelId, Reply};
+use crate::session::Posted;
 use crate::task::TaskReport;
 
-/// Lines that may wait.
-const LINES: usize = 256;
-
-/// Runs in a row that may be started by reports alone. A main agent that answers each report with a new task would
-/// otherwise go on for ever with nobody there.
-const UNATTENDED: u32 = 64;
+/// Answers words for the current run.
+type Steering = RpcReplyPort<Result<Steered, SessionGone>>;
 
 /// The behaviour; all it knows is in [`State`].
 pub(super) struct MainAgent;
@@ -40,7 +38,11 @@ pub(super) enum MainMsg {
     /// A line from a person.
     Say(Said, RpcReplyPort<Result<RunId, SessionGone>>),
     /// Text for the current run; a line when there is none.
-    Note(NoteKind, String, RpcReplyPort<Result<Steered, SessionGone>>),
+    Note(NoteKind, String, Steering),
+    /// A line that has to wait is written down, or `None` when it could not be.
+    Posted(Option<Box<Line>>),
+    /// A note that was written down after the end of its run.
+    Stray(Note, RunId, Token),
     /// End the current run; answers whether there was one.
     Abort(RpcReplyPort<bool>),
     /// A task is over.
@@ -70,7 +72,9 @@ pub(super) struct Opening {
     pub(super) site: Arc<Site>,
     pub(super) crew: ActorRef<CrewMsg>,
     pub(super) conversation: Conversation,
-    pub(super) first_note: NoteId,
+    pub(super) mail: Mail,
+    /// What an earlier program left unheard.
+    pub(super) left: Vec<Posted>,
 }
 
 /// What a main agent is.
@@ -78,12 +82,11 @@ pub(super) struct State {
     site: Arc<Site>,
     crew: ActorRef<CrewMsg>,
     conversation: Conversation,
-    lines: VecDeque<Line>,
-    /// Reports that no run has heard; one without a token does not start a run by itself.
-    reports: Vec<(TaskReport, Option<Token>)>,
+    mail: Mail,
+    queue: Queue,
+    /// Of the line that begins a run in this moment.
+    answer: Option<Answer>,
     current: Option<Current>,
-    unattended: u32,
-    next_note: NoteId,
     /// Of the session, without the current run.
     bill: Bill,
     /// Of the session when it was opened.
@@ -94,20 +97,13 @@ pub(super) struct State {
     titler: Titler,
 }
 
-struct Line {
-    run: RunId,
-    said: Said,
-    _token: Token,
-}
-
 struct Current {
     run: RunId,
-    tiller: Tiller,
+    post: Post,
     meter: Arc<Meter>,
     conduct: Conduct,
-    /// What it was told of; told again if it never came that far.
-    reports: Vec<(TaskReport, Option<Token>)>,
-    _line: Option<Line>,
+    /// What it began with; told again if it never came that far.
+    words: Words,
 }
 
 impl Actor for MainAgent {
@@ -116,18 +112,17 @@ impl Actor for MainAgent {
     type Arguments = Opening;
 
     async fn pre_start(&self, _: ActorRef<MainMsg>, given: Opening) -> Result<State, ActorProcessingErr> {
-        let Opening { site, crew, conversation, first_note } = given;
+        let Opening { site, crew, conversation, mail, left } = given;
         let model = site.config.choice.id.clone();
         let bill = conversation.session().map(|session| session.bill().clone()).unwrap_or_default();
         Ok(State {
             site,
             crew,
             conversation,
-            lines: VecDeque::new(),
-            reports: Vec::new(),
+            mail,
+            queue: Queue::of(left),
+            answer: None,
             current: None,
-            unattended: 0,
-            next_note: first_note,
             earlier: bill.total(),
             bill,
             context: 0,
@@ -146,16 +141,17 @@ impl Actor for MainAgent {
         // Whoever asked may have stopped waiting; then an answer is for nobody.
         match message {
             MainMsg::Say(said, reply) => {
-                let _ = reply.send(state.queue(said));
+                let answer = Answer::to(move |answer| drop(reply.send(answer)));
+                state.say(&myself, said, answer);
             }
-            MainMsg::Note(kind, text, reply) => {
-                let _ = reply.send(state.note(kind, text));
-            }
+            MainMsg::Note(kind, text, reply) => state.note(&myself, kind, text, reply),
+            MainMsg::Posted(line) => state.queue.posted(line.map(|line| *line)),
+            MainMsg::Stray(note, run, token) => state.queue.push(line_of(note, run, token)),
             MainMsg::Abort(reply) => {
                 let _ = reply.send(state.abort(&myself));
             }
-            MainMsg::Report(report, token) => state.reports.push((*report, Some(token))),
-            MainMsg::Recall(report) => state.reports.push((*report, None)),
+            MainMsg::Report(report, token) => state.queue.report(*report, Some(token)),
+            MainMsg::Recall(report) => state.queue.report(*report, None),
             MainMsg::RunEnded(run, conducted) => state.ended(&myself, run, *conducted),
             MainMsg::Overdue(run) => state.drop_run(run),
             MainMsg::Titled(run, reply) => {
@@ -175,7 +171,7 @@ impl Actor for MainAgent {
             }
             MainMsg::Close => {
                 if let Some(current) = &state.current {
-                    current.tiller.interrupt();
+                    current.post.tiller.interrupt();
                 }
             }
         }
@@ -185,40 +181,62 @@ impl Actor for MainAgent {
 }
 
 impl State {
-    fn queue(&mut self, said: impl Into<Said>) -> Result<RunId, SessionGone> {
+    /// A line that begins a run at once is safe when that has written it down; one that has to wait, when it is in the
+    /// inbox.
+    fn say(&mut self, myself: &ActorRef<MainMsg>, said: Said, answer: Answer) {
         if self.site.is_closing() {
-            return Err(SessionGone::ShuttingDown);
+            return answer.give(Err(SessionGone::ShuttingDown));
         }
-        if self.lines.len() >= LINES {
-            return Err(SessionGone::Full(self.lines.len()));
+        if let Err(full) = self.queue.admit() {
+            return answer.give(Err(full));
         }
-        let run = self.site.next_run();
-        self.lines.push_back(Line { run, said: said.into(), _token: self.site.busy.token() });
-        Ok(run)
+        let (run, token) = (self.site.next_run(), self.site.busy.token());
+        let waits = self.current.is_some() || self.queue.has_lines() || self.conversation.is_held();
+        if !waits {
+            self.answer = Some(answer);
+            return self.queue.push(Line { run, said, posted: None, _token: token });
+        }
+        self.queue.posting();
+        let (home, kept) = (myself.clone(), said.clone());
+        self.mail.keep(said, move |posted| {
+            let line = |id| Box::new(Line { run, said: kept, posted: Some(id), _token: token });
+            let told = posted.as_ref().map(|_| run).map_err(|why| SessionGone::Unwritten(why.clone()));
+            // A main agent that is gone finds it in the inbox when it is opened again.
+            let _ = home.cast(MainMsg::Posted(posted.ok().map(line)));
+            answer.give(told);
+        });
     }
 
-    fn note(&mut self, kind: NoteKind, text: String) -> Result<Steered, SessionGone> {
-        let Some(current) = &self.current else { return self.queue(text).map(Steered::Said) };
-        let noted = match kind {
-            NoteKind::Steer => current.tiller.steer(text),
-            NoteKind::FollowUp | NoteKind::Line => current.tiller.follow_up(text),
+    fn note(&mut self, myself: &ActorRef<MainMsg>, kind: NoteKind, text: String, reply: Steering) {
+        let Some(current) = self.current.as_ref().filter(|current| !current.post.tiller.is_sealed()) else {
+            let answer = Answer::to(move |answer| drop(reply.send(answer.map(Steered::Said))));
+            return self.say(myself, text.into(), answer);
         };
-        match noted {
-            Ok(id) => {
-                self.next_note = NoteId(id.0 + 1);
-                Ok(Steered::Noted(id))
-            }
-            Err(inbox::Unheard::Full(_)) => Err(SessionGone::Full(inbox::CAPACITY)),
-            Err(inbox::Unheard::Sealed(text)) => self.queue(text).map(Steered::Said),
-        }
+        let (home, site, token) = (myself.clone(), self.site.clone(), self.site.busy.token());
+        current.post.send(Letter { kind, text, from: PERSON.to_owned() }, move |sent| {
+            let answer = match sent {
+                Ok(id) => Ok(Steered::Noted(id)),
+                Err(Unsent::TooLate(note)) => {
+                    let run = site.next_run();
+                    // As for a line.
+                    let _ = home.cast(MainMsg::Stray(note, run, token));
+                    Ok(Steered::Said(run))
+                }
+                // It ended in this moment, so next time there is no run to steer.
+                Err(Unsent::Ended(letter)) => return drop(home.cast(MainMsg::Note(kind, letter.text, reply))),
+                Err(Unsent::Full) => Err(SessionGone::Full(inbox::CAPACITY)),
+                Err(Unsent::Unwritten(why)) => Err(SessionGone::Unwritten(why)),
+            };
+            let _ = reply.send(answer);
+        });
     }
 
     /// Answers whether there was something to end: a run that listens no more ends by itself.
     fn abort(&mut self, myself: &ActorRef<MainMsg>) -> bool {
         let Some(current) = &self.current else { return false };
         let run = current.run;
-        let listens = !current.tiller.is_sealed();
-        current.tiller.abort();
+        let listens = !current.post.tiller.is_sealed();
+        current.post.tiller.abort();
         grace::tell_after(GRACE, myself, move || MainMsg::Overdue(run));
         listens
     }
@@ -227,28 +245,20 @@ impl State {
     /// together with a line if one waits.
     fn advance(&mut self, myself: &ActorRef<MainMsg>) {
         if self.site.is_closing() {
-            // Reports that are not relayed are told when the session is opened again.
-            self.lines.clear();
-            self.reports.clear();
+            // Lines that wait are in the inbox, reports on the disk: both are told when the session is opened again.
+            self.queue.clear();
         }
         if self.current.is_some() || self.conversation.is_edited() {
             return;
         }
-        let line = self.lines.pop_front();
-        match &line {
-            Some(_) => self.unattended = 0,
-            None if self.reports.iter().all(|(_, token)| token.is_none()) => return,
-            None if self.unattended >= UNATTENDED => return self.park(),
-            None => self.unattended += 1,
-        }
-        let run = line.as_ref().map_or_else(|| self.site.next_run(), |line| line.run);
-        let reports = std::mem::take(&mut self.reports);
-        let heard = reports.iter().map(|(report, _)| report::message(report));
-        let said: Vec<Said> = heard.map(Said::from).chain(line.iter().map(|line| line.said.clone())).collect();
-        let opening: Vec<&str> = said.iter().map(|said| said.text.as_str()).collect();
-        let tasks = reports.iter().map(|(report, _)| (report.id, report.attempt)).collect();
-
-        let (tiller, inbox) = inbox::channel(self.next_note);
+        let words = match self.queue.next() {
+            Due::Nothing => return,
+            Due::Parked => return self.park(),
+            Due::Run(words) => words,
+        };
+        let run = words.run().unwrap_or_else(|| self.site.next_run());
+        let script = Script::of(&words, run, self.answer.take());
+        let (post, inbox) = self.mail.channel();
         let meter = Arc::new(Meter::default());
         let ration = Arc::new(Ration::default());
         let watchers: [Arc<dyn Observer>; 2] = [meter.clone(), ration.clone()];
@@ -256,18 +266,18 @@ impl State {
             site: self.site.clone(),
             crew: self.crew.clone(),
             patron: Patron { main: myself.clone(), session: self.conversation.id().clone(), call: None },
-            events: conduct::events(&self.site, self.conversation.id(), run, &opening.join("\n\n"), watchers),
+            events: conduct::events(&self.site, self.conversation.id(), run, &script.opening(), watchers),
             ration,
         };
         let conversation = self.conversation.leave();
-        let work = conduct.clone().through(conversation, said, tasks, inbox);
+        let work = conduct.clone().through(conversation, script, inbox);
         let home = myself.clone();
         let task = launch(work, move |conducted| {
             // A main agent that is gone needs no session back; its journal is on disk.
             let _ = home.cast(MainMsg::RunEnded(run, Box::new(conducted)));
         });
         self.conversation.away(task);
-        self.current = Some(Current { run, tiller, meter, conduct, reports, _line: line });
+        self.current = Some(Current { run, post, meter, conduct, words });
     }
 
     /// Too many runs in a row without a person: the reports wait for the next line.
@@ -278,9 +288,6 @@ impl State {
         events.emit(&AgentEvent::Failed { why: why.clone() });
         events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why } });
         self.site.note_end();
-        for (_, token) in &mut self.reports {
-            *token = None;
-        }
     }
 
     fn ended(&mut self, myself: &ActorRef<MainMsg>, run: RunId, conducted: Conducted) {
@@ -290,17 +297,16 @@ impl State {
         self.bill.add(&reading.bill);
         self.context = if reading.context > 0 { reading.context } else { self.context };
         if !conducted.heard {
-            // Not a word of it reached the journal: the reports wait for the next line.
-            self.reports.splice(0..0, current.reports.into_iter().map(|(report, _)| (report, None)));
+            self.queue.put_back(current.words);
         }
         self.fault = conducted.fault;
         self.conversation.home(conducted.session);
         self.settle_bill();
         self.title(myself, run);
         for note in conducted.unheard {
-            // After an abort a steer has nothing left to steer. A full queue has been said to whoever filled it.
-            if !conducted.aborted || note.kind == NoteKind::FollowUp {
-                let _ = self.queue(note.text);
+            // After an abort a steer has nothing left to steer, which the journal says already.
+            if !conducted.aborted || note.kind != NoteKind::Steer {
+                self.queue.push(line_of(note, self.site.next_run(), self.site.busy.token()));
             }
         }
     }
@@ -352,6 +358,13 @@ impl State {
         tracing::warn!(%run, "the run did not end within its grace; it is dropped");
         self.bill.add(&current.meter.read().bill);
         self.conversation.lost();
+        for note in current.post.tiller.close() {
+            match note.kind {
+                NoteKind::Steer => self.queue.drop_note(note.id),
+                _ => self.queue.push(line_of(note, self.site.next_run(), self.site.busy.token())),
+            }
+        }
+        self.queue.put_back(current.words);
         current.conduct.events.emit(&AgentEvent::RunEnded { ending: Ending::Aborted });
         self.site.note_end();
     }
@@ -362,7 +375,8 @@ impl State {
         bill.add(&reading.bill);
         Status {
             busy: self.current.is_some(),
-            queued: self.lines.len() + self.reports.len(),
+            queued: self.queue.len(),
+            left: self.queue.left().to_vec(),
             since_open: bill.total().since(self.earlier),
             bill,
             context: if reading.context > 0 { reading.context } else { self.context },
@@ -371,4 +385,9 @@ impl State {
             name: self.conversation.name().map(str::to_owned),
         }
     }
+}
+
+/// A note that no run heard, as a line of its own.
+fn line_of(note: Note, run: RunId, token: Token) -> Line {
+    Line { run, said: note.text.into(), posted: Some(note.id), _token: token }
 }

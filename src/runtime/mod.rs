@@ -22,6 +22,7 @@ mod mail;
 mod main_agent;
 mod meter;
 mod orders;
+mod queue;
 mod records;
 mod recover;
 mod report;

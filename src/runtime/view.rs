@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::{Bill, Block, Image, Message, NoteId, Role, Spent, Tally, Usage};
 use crate::model::{Fault, ModelId};
-use crate::session::{SessionError, SessionId};
+use crate::session::{Posted, SessionError, SessionId};
 use crate::task::{Brief, TaskError, TaskId, TaskReport, TaskStatus};
 use crate::workspace::{Owner, WorkspaceError};
 
@@ -75,6 +75,8 @@ pub struct Status {
     pub busy: bool,
     /// Lines and reports that wait for it to end.
     pub queued: usize,
+    /// Notes of an earlier program that wait for the next line, oldest first.
+    pub left: Vec<Posted>,
     /// Model calls since the session was opened.
     pub since_open: Tally,
     /// All model calls of the session, those of earlier programs too; its workers' are in their rows.
@@ -177,6 +179,15 @@ pub enum SessionGone {
     /// Another process has the workspace; here it is only looked at.
     #[error("{}", looking(.0))]
     Looking(Owner),
+    /// The run that was to answer it could not begin; the words are not in the conversation.
+    #[error("{0}")]
+    NotBegun(String),
+    /// The disk did not take it; nobody will hear it.
+    #[error("it could not be written down, so it was not sent: {0}")]
+    Unwritten(String),
+    /// The main agent is alive but silent.
+    #[error("the main agent did not answer within {0} s; it may still hear it")]
+    NoAnswer(u64),
     /// The line has pictures, and the model sees none. Nothing was sent or kept.
     #[error("{model} takes no images; {}", seeing(others))]
     TakesNoImages {

@@ -9,7 +9,7 @@ use tillerman::session::SessionId;
 use tillerman::tool::args::Signature;
 use tillerman::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
-use super::{Ask, Boat, Ground, boat, calls, played, says};
+use super::{Ask, Boat, Ground, boat, calls, endings, played, says};
 
 /// A tool as a user of the library writes it.
 struct Weather {
@@ -73,9 +73,10 @@ async fn two_tools_of_one_name_are_refused_when_they_would_be_used() {
     let feed = runtime.feed();
     let session = runtime.open(Open::New).await.unwrap();
     let mut boat = Boat { ground, runtime, session, feed };
-    let run = boat.say("go").await;
-    let Ending::Failed { why } = boat.run_ended(run).await else { panic!("nothing was refused") };
-    assert_eq!(why, "two tools are called weather; give one of them another name or leave it out");
+    let refused = boat.runtime.say(&boat.session, "go").await;
+    let why = "two tools are called weather; give one of them another name or leave it out".to_owned();
+    assert_eq!(refused, Err(SessionGone::NotBegun(why.clone())));
+    assert_eq!(endings(&mut boat.feed), [Ending::Failed { why }]);
 }
 
 #[tokio::test]
@@ -88,9 +89,10 @@ async fn a_model_that_does_not_exist_ends_the_run_with_its_name() {
     let session = runtime.open(Open::New).await.unwrap();
     let mut boat = Boat { ground, runtime, session, feed };
     for _ in 0..2 {
-        let run = boat.say("go").await;
-        let Ending::Failed { why } = boat.run_ended(run).await else { panic!("nothing was refused") };
-        assert!(why.starts_with("no provider played"), "{why}");
+        let refused = boat.runtime.say(&boat.session, "go").await.unwrap_err().to_string();
+        assert!(refused.starts_with("no provider played"), "{refused}");
+        boat.idle().await;
+        assert_eq!(endings(&mut boat.feed), [Ending::Failed { why: refused }]);
     }
 }
 

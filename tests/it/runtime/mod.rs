@@ -8,6 +8,7 @@ mod edit;
 mod ends;
 mod library;
 mod lookout;
+mod mail;
 mod restart;
 mod rights;
 mod still;
@@ -129,22 +130,33 @@ pub(super) fn dispatch(task: &str) -> (&'static str, Value) {
 
 /// A folder to work in and a home, gone with the test.
 pub(super) struct Ground {
-    dir: tempfile::TempDir,
+    dir: PathBuf,
+    /// `None` when it is somebody else's.
+    _own: Option<tempfile::TempDir>,
 }
 
 impl Ground {
     pub(super) fn new() -> Ground {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("work")).unwrap();
-        Ground { dir }
+        let own = tempfile::tempdir().unwrap();
+        std::fs::create_dir(own.path().join("work")).unwrap();
+        Ground { dir: own.path().to_owned(), _own: Some(own) }
+    }
+
+    /// A ground that lies there already.
+    pub(super) fn at(dir: PathBuf) -> Ground {
+        Ground { dir, _own: None }
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.dir.clone()
     }
 
     pub(super) fn root(&self) -> PathBuf {
-        self.dir.path().join("work").canonicalize().unwrap()
+        self.dir.join("work").canonicalize().unwrap()
     }
 
     pub(super) fn workspace(&self) -> Workspace {
-        Workspace::open(&self.root(), &self.dir.path().join("home")).unwrap()
+        Workspace::open(&self.root(), &self.dir.join("home")).unwrap()
     }
 
     pub(super) fn config(&self, model: Arc<dyn Model>) -> Config {
