@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::EntryId;
@@ -87,13 +88,18 @@ struct Gist<'a> {
     attempt: Option<u32>,
     number: Option<u32>,
     end: Option<Value>,
-    from: Option<ForkGist>,
+    from: Option<From>,
 }
 
+/// Where a session was forked from; or, in an inbox, who sent a note.
 #[derive(Deserialize)]
-struct ForkGist {
-    #[serde(default)]
-    number: u64,
+#[serde(untagged)]
+enum From {
+    Fork {
+        #[serde(default)]
+        number: u64,
+    },
+    Sender(IgnoredAny),
 }
 
 #[derive(Deserialize)]
@@ -207,8 +213,8 @@ impl Scanned {
         let to = head.data.to.as_deref().and_then(place);
         self.known.insert(id, self.tree.len());
         self.tree.grow(Node::new(id, head.seq, kind, span).behind(parent));
-        if let (Kind::Session, Some(from)) = (kind, &head.data.from) {
-            self.inherited = from.number;
+        if let (Kind::Session, Some(From::Fork { number })) = (kind, &head.data.from) {
+            self.inherited = *number;
         }
         head.data.tell(kind, head.seq <= self.inherited, &mut self.facts);
         if kind == Kind::Branch {
