@@ -7,5 +7,6 @@ mod faults;
 mod gauge;
 mod pinned;
 mod presets;
+mod shown;
 pub mod stage;
 mod turns;

@@ -12,7 +12,7 @@ use tillerman::model::tokens::Counter;
 use tillerman::session::{Kind, Record, Session};
 use tillerman::tool::Toolbox;
 
-use super::stage::lines;
+use super::shown::lines;
 
 fn standing(number: u32, over: bool) -> Standing {
     let task = format!("t_00{number}");

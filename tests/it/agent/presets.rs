@@ -13,7 +13,8 @@ use tillerman::model::tokens::{Counter, Size};
 use tillerman::session::{Kind, Record, Session};
 use tillerman::tool::Toolbox;
 
-use super::stage::{End, Scenario, Stub, answered, lines, millis, usage};
+use super::shown::lines;
+use super::stage::{End, Scenario, Stub, answered, millis, usage};
 
 fn by(compacting: Compacting) -> impl FnOnce(&mut Limits) {
     move |limits| limits.compacting = compacting

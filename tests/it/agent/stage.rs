@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use tillerman::agent::{self, Agent, Limits, Outcome, RunError, Summariser, Tiller, inbox};
-use tillerman::event::{AgentEvent, Ending, Events, Observer};
+use tillerman::event::{AgentEvent, Events, Observer};
 use tillerman::message::{
     Block, CallId, Message, Note, NoteKind, RawArgs, Role, ToolCall, ToolSpec, Usage, check_answered,
 };
@@ -18,6 +18,8 @@ use tillerman::model::tokens::Counter;
 use tillerman::model::{Delta, Fault, Model, ModelError, ModelId, Reply, Request, Stop};
 use tillerman::session::{Record, Session};
 use tillerman::tool::{Tool, ToolContext, ToolError, ToolOutput, Toolbox};
+
+use super::shown;
 
 /// One model call: what it answers, and when.
 #[derive(Clone)]
@@ -230,68 +232,17 @@ impl Played {
 
     /// The events, one short line each.
     pub fn story(&self) -> Vec<String> {
-        self.events.iter().map(line).collect()
+        self.events.iter().map(shown::line).collect()
     }
 
     /// The conversation, one line per message.
     pub fn context(&self) -> Vec<String> {
-        lines(self.session.context())
+        shown::lines(self.session.context())
     }
 }
 
 pub fn answered(text: &str) -> Outcome {
     Outcome::Answered(text.to_owned())
-}
-
-fn line(event: &AgentEvent) -> String {
-    match event {
-        AgentEvent::RunStarted => "run".into(),
-        AgentEvent::TurnStarted { turn } => format!("turn {turn}"),
-        AgentEvent::Text { text } => format!("text {text}"),
-        AgentEvent::Thinking { text } => format!("thinking {text}"),
-        AgentEvent::CallOpened { id, name } => format!("opened {id} {name}"),
-        AgentEvent::Replied { message, usage, took, .. } => {
-            format!("replied {} tokens in {took:?}: {}", usage.total_tokens(), words(message))
-        }
-        AgentEvent::ToolStarted { call } => format!("started {} {}", call.id, call.name),
-        AgentEvent::ToolProgress { call, chunk } => format!("progress {call} {chunk}"),
-        AgentEvent::ToolFinished { result, took } => {
-            let how = if result.is_error { "failed" } else { "finished" };
-            format!("{how} {} in {took:?}: {}", result.call, result.output)
-        }
-        AgentEvent::Noted { note, .. } => match note.kind {
-            NoteKind::Steer => format!("steer {} {}", note.id, note.text),
-            NoteKind::FollowUp | NoteKind::Line => format!("follow-up {} {}", note.id, note.text),
-        },
-        AgentEvent::Compacted { before, after, .. } => format!("compacted {}", before > after),
-        AgentEvent::Retrying { attempt, wait, why } => format!("retrying {attempt} in {wait:?}: {why}"),
-        AgentEvent::Failed { why } => format!("failed {why}"),
-        AgentEvent::TurnEnded { turn } => format!("turn {turn} ended"),
-        AgentEvent::RunEnded { ending } => match ending {
-            Ending::Completed { answer } => format!("completed {answer}"),
-            Ending::Aborted => "aborted".into(),
-            Ending::TurnLimit { answer } => format!("turn limit {answer}"),
-            Ending::Failed { why } => format!("ended failed {why}"),
-        },
-    }
-}
-
-/// `user: …`, `assistant: … [id tool args]`, `id = output`, `id ! error`.
-pub fn lines(messages: &[Arc<Message>]) -> Vec<String> {
-    messages
-        .iter()
-        .map(|message| match (message.role, message.results().next()) {
-            (Role::User, Some(result)) if result.is_error => format!("{} ! {}", result.call, result.output),
-            (Role::User, Some(result)) => format!("{} = {}", result.call, result.output),
-            (Role::User, None) => format!("user: {}", words(message)),
-            (Role::Assistant, _) => format!("assistant: {}", words(message)),
-        })
-        .collect()
-}
-
-fn words(message: &Message) -> String {
-    let calls = message.calls().map(|call| format!("[{} {} {}]", call.id, call.name, call.args.0));
-    std::iter::once(message.text()).chain(calls).filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[derive(Default)]
@@ -331,7 +282,7 @@ impl Model for Script {
         on_delta: &'a mut (dyn FnMut(Delta) + Send),
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         check_answered(request.messages.iter().map(|message| &**message)).unwrap();
-        self.asked.lock().unwrap().push((lines(request.messages), request.tools.len()));
+        self.asked.lock().unwrap().push((shown::lines(request.messages), request.tools.len()));
         let step = self.steps.lock().unwrap().pop_front().expect("the script has a step for every model call");
         Box::pin(async move {
             let Ok(reply) = &step.answer else {
