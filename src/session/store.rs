@@ -24,6 +24,9 @@ const PEEK: u64 = 16 << 10;
 /// Most of the end that is read to find one whole line there.
 const MOST_PEEK: u64 = 1 << 20;
 
+/// Bytes at the beginning of a line that hold version, number, ids, time and type.
+const HEAD: usize = 200;
+
 #[derive(Deserialize)]
 struct Numbered {
     seq: u64,
@@ -288,8 +291,10 @@ fn lines(bytes: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n').filter(|line| is_sealed(line))
 }
 
+/// The entries of a type. It stands within the first bytes of a line, so most lines are not looked at any further.
 fn records<'a>(bytes: &'a [u8], wanted: &'static [u8]) -> impl DoubleEndedIterator<Item = Record> + use<'a> {
-    let named = lines(bytes).filter(move |line| line.windows(wanted.len()).any(|window| window == wanted));
+    let begins = move |line: &&[u8]| line[..line.len().min(HEAD)].windows(wanted.len()).any(|window| window == wanted);
+    let named = bytes.split(|byte| *byte == b'\n').filter(begins).filter(|line| is_sealed(line));
     named.filter_map(|line| serde_json::from_slice(line).ok())
 }
 
