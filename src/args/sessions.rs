@@ -53,6 +53,42 @@ pub enum Sessions {
         #[arg(required = true, num_args = 1..)]
         title: Vec<String>,
     },
+    /// A conversation as a tree: what was said, branches beside the way that goes on.
+    Tree {
+        /// The session.
+        id: String,
+        /// The end of the part that is shown, for example m37; the end of the tree when not given.
+        entry: Option<String>,
+        /// At most so many rows.
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+    },
+    /// The branches of a conversation.
+    Branches {
+        /// The session.
+        id: String,
+    },
+    /// Go back to an entry: what is said next goes on from there, and nothing is deleted.
+    Branch {
+        /// The session.
+        id: String,
+        /// For example m37; `tree` shows them.
+        entry: String,
+    },
+    /// Go to the end of the branch that an entry lies on.
+    Switch {
+        /// The session.
+        id: String,
+        /// For example m37; `branches` shows them.
+        entry: String,
+    },
+    /// Begin a new session with everything up to an entry; the old one stays as it is.
+    Fork {
+        /// The session.
+        id: String,
+        /// For example m37; where the conversation stands when not given.
+        entry: Option<String>,
+    },
     /// Write a session out, to be read or worked with elsewhere.
     Export {
         /// The session; t_003 is that worker's.

@@ -1,6 +1,7 @@
 //! `tillerman sessions`: looks at conversations and puts them in order. It needs no lock of the workspace, so it works
-//! while another program talks; what that one has open is not moved. How it looks is in `table` and `told`.
+//! while another program talks; what that one has open is not moved. How it looks is in `table`, `told` and `branched`.
 
+mod branched;
 mod table;
 mod told;
 
@@ -90,6 +91,13 @@ pub fn sessions(command: &Sessions, setup: &Setup<'_>) -> Result<Exit, NotDone> 
             look_for(store, &Search { archived: *archived, workers: *workers, each: *each, ..search }, *limit, setup)
         }
         Sessions::Rename { id, title } => rename(store, id, &title.join(" "), setup),
+        Sessions::Tree { id, entry, limit } => {
+            branched::tree(&Session::read(&find(store, id)?.1)?, entry.as_deref(), *limit, setup)
+        }
+        Sessions::Branches { id } => branched::branches(&Session::read(&find(store, id)?.1)?, setup),
+        Sessions::Branch { id, entry } => branched::branch(store, id, entry, setup),
+        Sessions::Switch { id, entry } => branched::switch(store, id, entry, setup),
+        Sessions::Fork { id, entry } => branched::fork(store, &find(store, id)?.1, entry.as_deref(), setup),
         Sessions::Export { id, format, output } => {
             let session = Session::read(&find(store, id)?.1)?;
             export(&session, *format, output.as_deref())
@@ -258,7 +266,10 @@ impl NotDone {
         match self {
             NotDone::Usage(_)
             | NotDone::Session(
-                SessionError::NotFound(_) | SessionError::NotThere { .. } | SessionError::Ambiguous { .. },
+                SessionError::NotFound(_)
+                | SessionError::NotThere { .. }
+                | SessionError::NoSuchEntry { .. }
+                | SessionError::Ambiguous { .. },
             ) => Exit::Usage,
             NotDone::Session(SessionError::Locked { .. }) => Exit::Refused,
             _ => Exit::Failed,

@@ -142,6 +142,41 @@ fn a_session_is_written_out_in_every_form_and_read_in_again() {
     assert_eq!(flat(&new)["messages"], flat(&old)["messages"]);
 }
 
+#[test]
+fn a_conversation_is_gone_back_in_and_forked() {
+    let place = talked(&["17 * 4"]);
+    for line in ["18 * 4", "19 * 4"] {
+        assert_eq!(place.tillerman(&["run", "-c", line]).code, Some(0));
+    }
+    let id = ids(&place, &[])[0].clone();
+    let branches = |id: &str| rows(&place.tillerman(&["sessions", "branches", id, "--json"]));
+    let [tip] = branches(&id).try_into().unwrap();
+    let first = rows(&place.tillerman(&["sessions", "tree", &id, "--json"]));
+    let words: Vec<&str> = first.iter().map(|row| row["words"].as_str().unwrap()).collect();
+    assert_eq!(words, ["17 * 4", "17 * 4 = 68", "18 * 4", "18 * 4 = 72", "19 * 4", "19 * 4 = 76"]);
+    let at = first[1]["entry"].as_str().unwrap();
+
+    let done = place.tillerman(&["sessions", "branch", &id, at]);
+    let expected = format!("✓ branched {id} at {at}; what is said next goes on from there\n");
+    assert_eq!((done.code, done.stdout), (Some(0), expected), "{}", done.stderr);
+    assert_eq!(place.tillerman(&["run", "-c", "20 * 4"]).code, Some(0));
+    let two = branches(&id);
+    assert_eq!((two.len(), &two[0]["current"], &two[1]["current"]), (2, &false.into(), &true.into()));
+    assert!(place.tillerman(&["sessions", "show", &id]).stdout.contains(" on 2 branches"));
+    assert_eq!(place.tillerman(&["sessions", "tree", &id]).stdout.lines().count(), 8);
+
+    let old = tip["entry"].as_str().unwrap();
+    assert_eq!(place.tillerman(&["sessions", "switch", &id, old]).code, Some(0));
+    assert_eq!(branches(&id)[0]["current"], true);
+    let done = place.tillerman(&["sessions", "fork", &id, at]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let forked = ids(&place, &[])[0].clone();
+    assert_ne!(forked, id);
+    let shown = &rows(&place.tillerman(&["sessions", "show", &forked, "--json"]))[0];
+    assert_eq!(shown["last"].as_array().unwrap().len(), 2);
+    assert_eq!(place.tillerman(&["sessions", "branch", &id, "m999"]).code, Some(2));
+}
+
 fn rows_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
