@@ -30,6 +30,8 @@ pub(super) enum Fate {
     },
     /// A note said so.
     Skipped,
+    /// The task was ended from outside while it ran.
+    CutOff,
     /// Its result is not in the conversation.
     Unknown,
 }
@@ -104,6 +106,9 @@ impl fmt::Display for Entry {
         write!(f, "{}: ", code(&self.command))?;
         match &self.fate {
             Fate::Skipped => f.write_str("skipped, a note said so"),
+            Fate::CutOff => {
+                f.write_str("cut off when the task was ended; what it did is unknown, it was not run again")
+            }
             Fate::Unknown => f.write_str("started, but how it ended is not known"),
             Fate::Ran { end, succeeded, last } => {
                 write!(f, "{}{end}", if *succeeded { "" } else { "failed, " })?;

@@ -31,7 +31,17 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// The loop's own words to a model that has used up its turns; nothing in them is an order of a person.
+/// The program's own words: the turns are used up, or a task goes on. Nothing in them is an order of a person.
 pub(super) fn is_reminder(text: &str) -> bool {
-    text.starts_with("All ") && text.contains(" turns of this run are used up")
+    text.starts_with("All ") && text.contains(" turns of this run are used up") || is_again(text)
+}
+
+/// The words with which a task goes on after an end.
+pub(super) fn is_again(text: &str) -> bool {
+    text.starts_with("This is attempt ")
+}
+
+/// That end came from outside, so a step that it cut off is neither done nor failed.
+pub(super) fn was_cut_off(text: &str) -> bool {
+    is_again(text) && (text.contains(" was interrupted") || text.contains(" was aborted"))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::account::{Account, Entry, Fate};
-use super::talk::is_reminder;
+use super::talk::{is_reminder, was_cut_off};
 use super::{Speech, runbook};
 use crate::message::{CallId, Message, Role, ToolSpec};
 
@@ -90,6 +90,11 @@ impl Work {
             }
         }
         let text = message.text();
+        if was_cut_off(&text)
+            && let Some(entry) = self.entries.last_mut().filter(|entry| entry.fate.ends_the_run())
+        {
+            entry.fate = Fate::CutOff;
+        }
         if text.trim().is_empty() || is_reminder(&text) {
             return heard;
         }
