@@ -59,6 +59,9 @@ pub struct Common {
     /// Write what the model really says into this file; `tillerman replay FILE` plays it again.
     #[arg(long, value_name = "FILE", global = true)]
     pub record: Option<PathBuf>,
+    /// Go on with all tasks that were interrupted when an earlier program ended.
+    #[arg(long, global = true)]
+    pub resume_workers: bool,
     /// Colours: auto, always or never.
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t, hide_possible_values = true)]
     pub color: When,
@@ -164,6 +167,12 @@ pub enum Tasks {
     Tail {
         /// For example t_003.
         id: String,
+    },
+    /// Go on with tasks that were interrupted, aborted, failed or ran out of turns, and wait for them.
+    Resume {
+        /// For example t_003 t_004.
+        #[arg(value_name = "ID", required = true, num_args = 1..)]
+        ids: Vec<String>,
     },
 }
 

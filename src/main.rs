@@ -54,6 +54,12 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
     if common.record.is_some() && !matches!(command, None | Some(Command::Run { .. } | Command::Replay { .. })) {
         return complain(Exit::Usage, "--record is for the prompt, for run and for replay: nothing else asks a model");
     }
+    if common.resume_workers && !matches!(command, None | Some(Command::Run { .. })) {
+        return complain(
+            Exit::Usage,
+            "--resume-workers is for the prompt and for run; one task: tillerman tasks resume t_001",
+        );
+    }
     match command {
         None => prompt(&common).await,
         Some(Command::Run { prompt, image, json, wait }) => match said(&prompt, &image) {
@@ -62,6 +68,7 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
         },
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
         Some(Command::Demo) => demo(&common).await,
+        Some(Command::Tasks { command: Some(Tasks::Resume { ids }), json }) => resume(&common, &ids, json).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
         Some(Command::Sessions { command, json }) => sessions(&common, command, json),
         Some(Command::Models { provider, refresh, json }) => {
@@ -111,6 +118,14 @@ async fn run(common: &Common, prompt: Said, json: bool, wait: bool) -> Exit {
     let in_place = width.is_some() && !is_dumb(&env);
     let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width, in_place };
     cli::run::run(cli::ready::ready(common, Stay::Answer).await, Course::Prompt(prompt), &setup).await
+}
+
+async fn resume(common: &Common, ids: &[String], json: bool) -> Exit {
+    let stderr = io::stderr();
+    let width = stderr.is_terminal().then(columns).flatten();
+    let in_place = width.is_some() && !is_dumb(&env);
+    let setup = cli::run::Setup { json, wait: true, look: look(common, &stderr), width, in_place };
+    cli::resume::resume(common, ids, &setup).await
 }
 
 async fn replay(common: &Common, file: &Path, json: bool, fast: bool) -> Exit {

@@ -9,6 +9,7 @@ pub mod log;
 pub mod models;
 pub mod ready;
 pub mod replay;
+pub mod resume;
 pub mod run;
 pub mod sessions;
 mod show;

@@ -138,11 +138,15 @@ pub async fn ready(common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envel
         (None, resume) if resume || common.session_dir.is_some() => Open::Latest,
         (None, _) => Open::New,
     };
-    match stay {
+    let (mut ready, feed) = match stay {
         // There is nothing to look at in a folder of one's own.
         Stay::Prompt { seen: true } if which != Open::Ephemeral => begin(Runtime::attach, config, which).await,
         Stay::Prompt { .. } | Stay::Answer => start(config, which).await,
+    }?;
+    if common.resume_workers {
+        ready.resume_workers().await;
     }
+    Ok((ready, feed))
 }
 
 pub(super) fn recorder(path: &Path, config: &Config) -> Result<Recorder, NotReady> {
@@ -214,6 +218,17 @@ fn raise_open_files(workers: usize) {
 }
 
 impl Ready {
+    /// Goes on with all interrupted tasks; what does not go on is warned of.
+    async fn resume_workers(&mut self) {
+        for (task, resumed) in self.runtime.resume_all(&self.session).await {
+            match resumed.map(|resumed| resumed.gone) {
+                Ok(None) => {}
+                Ok(Some(gone)) => self.warnings.push(format!("{task} goes on for this conversation: {gone} is gone")),
+                Err(error) => self.warnings.push(format!("{task} does not go on: {error}")),
+            }
+        }
+    }
+
     /// Why the recording that was asked for is not whole, if it is not.
     pub fn recording_fault(&self) -> Option<String> {
         self.runtime.config().recorder.as_ref().and_then(Recorder::fault)

@@ -9,11 +9,12 @@ use tokio::sync::broadcast::Receiver;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::ready::{NotReady, Ready};
-use super::replay;
 use super::show::Show;
+use super::{replay, resume};
 use crate::message::Tally;
 use crate::model::scripted::Tape;
 use crate::runtime::{Envelope, RunId, Said, SessionGone, TaskRow};
+use crate::task::TaskId;
 use crate::terminal::Look;
 use crate::terminal::exit::{Exit, Signals};
 
@@ -66,6 +67,8 @@ pub fn prompt(words: &[String]) -> Result<String, String> {
 pub enum Course {
     /// One line.
     Prompt(Said),
+    /// Nothing: these tasks go on.
+    Tasks(Vec<TaskId>),
     /// The lines of a recording, each at its place.
     Recording(Arc<Tape>),
 }
@@ -83,6 +86,7 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
     show.begin(&ready);
     let watched = match course {
         Course::Prompt(prompt) => watch(&ready, &mut feed, prompt, &mut show).await,
+        Course::Tasks(tasks) => resume::watch(&ready, &mut feed, &tasks, &mut show).await,
         Course::Recording(tape) => replay::watch(&ready, &mut feed, &tape, &mut show).await,
     };
     let (exit, alive) = match watched {

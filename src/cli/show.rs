@@ -209,6 +209,13 @@ impl Show {
         }
     }
 
+    /// A line of progress that is no event; scripts know it from what follows.
+    pub(super) fn remark(&mut self, text: &str) {
+        if self.json.is_none() {
+            self.progress(&self.look.dim(clean(text)));
+        }
+    }
+
     pub(super) fn fault(&mut self, why: &str) {
         let line = self.json.as_mut().map(|json| json.error(why));
         self.either(line, format!("{} {}", self.look.bad("✗"), clean(why)));

@@ -38,6 +38,49 @@ fn tasks_are_shown_while_another_program_runs_them() {
 }
 
 #[test]
+fn c19_a_killed_task_is_interrupted_and_resume_goes_on_with_it_without_running_anything_twice() {
+    let place = Place::new();
+    std::fs::write(place.path().join("wait"), "echo begun >> ran; until [ -e go ]; do sleep 0.01; done").unwrap();
+    let mut run = place.command(&["run", "--wait", "dispatch slow: echo one >> ran; sh wait; echo three >> ran"]);
+    let mut run = run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let ran = || std::fs::read_to_string(place.path().join("ran")).unwrap_or_default();
+    wait_until("the second step runs", || ran() == "one\nbegun\n");
+    run.kill().unwrap();
+    run.wait().unwrap();
+
+    let done = place.tillerman(&["tasks", "resume", "t_001"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.stderr.contains("t_001 goes on: attempt 2") && done.stderr.contains("✓ t_001 done"), "{done:?}");
+    assert_eq!(ran(), "one\nbegun\nthree\n", "no step ran twice");
+    let show = place.tillerman(&["tasks", "show", "t_001"]);
+    assert!(show.stdout.contains("cut off when the task was ended"), "{}", show.stdout);
+    let earlier = std::fs::read_to_string(place.path().join(".tasks/t_001/result-1.md")).unwrap();
+    assert!(earlier.contains("status: interrupted"), "{earlier}");
+
+    let again = place.tillerman(&["tasks", "resume", "t_001", "t_007"]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.stderr.contains("t_001 is done") && again.stderr.contains("no task t_007"), "{again:?}");
+    let misread = place.tillerman(&["tasks", "resume", "one"]);
+    assert_eq!(misread.code, Some(2), "{misread:?}");
+}
+
+#[test]
+fn all_interrupted_tasks_go_on_when_that_is_asked_for() {
+    let place = Place::new();
+    std::fs::write(place.path().join("wait"), "echo begun >> ran; until [ -e go ]; do sleep 0.01; done").unwrap();
+    let mut run = place.command(&["run", "--wait", "dispatch slow: sh wait; echo two >> ran"]);
+    let mut run = run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let ran = || std::fs::read_to_string(place.path().join("ran")).unwrap_or_default();
+    wait_until("the first step runs", || ran() == "begun\n");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let done = place.tillerman(&["--resume-workers", "-c", "run", "--wait", "hello"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert_eq!(ran(), "begun\ntwo\n");
+    assert_eq!(place.tillerman(&["--resume-workers", "doctor"]).code, Some(2));
+}
+
+#[test]
 fn a_task_that_is_not_there_is_named() {
     let place = Place::new();
     let done = place.tillerman(&["tasks", "show", "t_009"]);
