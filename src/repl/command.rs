@@ -20,6 +20,8 @@ pub enum Input {
     Shell(String),
     /// Stop a worker, or the current run of the main agent.
     Abort(Option<TaskId>),
+    /// Go on with a task that ended before it was done.
+    Resume(TaskId),
     /// All tasks.
     Tasks,
     /// One task.
@@ -73,7 +75,7 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 11] = [
+pub const COMMANDS: [Entry; 12] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
     entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
@@ -84,6 +86,7 @@ pub const COMMANDS: [Entry; 11] = [
     entry("/steer", "t_001 TEXT", "tell a worker something; it reads it before its next step"),
     entry("/follow-up", "[t_001] TEXT", "queue words for when the current work is done"),
     entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
+    entry("/resume", "t_001", "go on with a task that was interrupted, aborted, failed or ran out of turns"),
     entry("/quit", "", "leave; running workers are interrupted and say so"),
 ];
 
@@ -132,6 +135,7 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         "/detach" => Ok(Input::Detach),
         "/steer" => steer(rest),
         "/follow-up" => follow_up(rest),
+        "/resume" => task(rest, "/resume t_001").map(Input::Resume),
         "/abort" if rest.is_empty() => Ok(Input::Abort(None)),
         "/abort" => task(rest, "/abort [t_001]").map(|id| Input::Abort(Some(id))),
         "/quit" | "/exit" => Ok(Input::Quit),
