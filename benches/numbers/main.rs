@@ -1,11 +1,12 @@
 //! Measures what DESIGN promises in figures and prints it as a Markdown table: `cargo bench --bench numbers`.
-//! With `-- compare OLD NEW` it measures only the start, of other builds, in turn.
+//! With `-- compare OLD NEW` it measures only the start, of other builds, in turn; with `-- journal` only the sessions.
 //! See docs/numbers.md for how each figure comes about.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot be made should stop, loudly")]
 
 mod compare;
 mod crew;
 mod ends;
+mod journal;
 mod process;
 mod server;
 mod stream;
@@ -19,7 +20,16 @@ fn main() {
     {
         return crew::child(workers.parse().expect("a number of workers"));
     }
+    if let [_, word, session, ..] = words.as_slice()
+        && word == journal::CHILD
+    {
+        return journal::child(session);
+    }
     println!("{}\n", process::machine());
+    if words.get(1).is_some_and(|word| word == journal::WORD) {
+        table::head();
+        return journal::measure();
+    }
     if let [_, word, binaries @ ..] = words.as_slice()
         && word == compare::WORD
     {
@@ -30,6 +40,7 @@ fn main() {
     process::measure();
     ends::measure();
     crew::measure();
+    journal::measure();
     stream::measure();
     tokens::measure();
 }
