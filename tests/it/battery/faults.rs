@@ -136,6 +136,23 @@ fn c08_the_list_of_trusted_folders_is_old_or_new_whatever_happens_while_it_is_sa
     tally(&format!("{tried} kills and full disks at {} calls, old or new each time", calls.len()));
 }
 
+/// C11.
+#[test]
+fn c11_a_state_folder_that_is_read_only_is_named_at_the_start() {
+    if !CAN_FAIL {
+        return skipped("calls can be made to fail on x86_64 only");
+    }
+    for play in [ERRAND, Play::of(&["run", "--wait", "dispatch once: echo once >> once.txt"])] {
+        let scene = Scene::new();
+        let (said, trace) = scene.struck(play, Strike::Fail { at: 1, errno: Errno::EROFS, lasting: true });
+        let words = [said.out.as_str(), said.err.as_str()].concat();
+        assert!(!trace.hung && said.code.is_some_and(|code| code != 0), "{said:?}");
+        assert!(words.contains("Read-only file system") && !words.contains("panicked"), "{said:?}");
+        assert!(words.contains(scene.home().to_str().unwrap()), "it names the place: {said:?}");
+    }
+    tally("2 starts where nothing can be written, both refused with the place");
+}
+
 /// C12.
 #[test]
 fn c12_too_few_files_are_told_and_cost_nothing() {
