@@ -7,7 +7,9 @@ mod kill;
 mod live;
 mod power;
 mod prefix;
+mod rows;
 mod scene;
+mod size;
 mod tracer;
 
 use std::env;

@@ -1,0 +1,113 @@
+//! What crash safety means, row by row, and the tests that hold each. `tests/battery/run` reads it from here.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// A fault, and the tests that try it beside those that have its id in their names, as `c01_…`.
+struct Row {
+    id: &'static str,
+    fault: &'static str,
+    tests: &'static [&'static str],
+}
+
+impl Row {
+    fn held_by<'a>(&'a self, all: &'a BTreeSet<String>) -> Vec<&'a str> {
+        let id = self.id.to_lowercase();
+        let named = all.iter().map(String::as_str).filter(|test| {
+            let name = test.rsplit("::").next().unwrap_or_default();
+            name.split('_').any(|part| part == id)
+        });
+        let mut tests: Vec<&str> = named.collect();
+        tests.extend(self.tests);
+        tests
+    }
+}
+
+const fn row(id: &'static str, fault: &'static str, tests: &'static [&'static str]) -> Row {
+    Row { id, fault, tests }
+}
+
+const EACH_CALL: &str = "battery::kill::a_kill_at_any_write_loses_nothing_that_was_told";
+const TRUST: &str = "battery::faults::c08_the_list_of_trusted_folders_is_old_or_new_whatever_happens_while_it_is_saved";
+
+const ROWS: &[Row] = &[
+    row(
+        "C01",
+        "session cut at every byte",
+        &["session::damage::a_session_cut_at_any_byte_loses_at_most_the_line_that_was_cut"],
+    ),
+    row("C02", "killed at a random time", &[]),
+    row("C03", "killed at the k-th write, rename or sync", &[EACH_CALL]),
+    row("C04", "power cut", &[]),
+    row("C05", "replacing of a file interrupted", &[EACH_CALL, TRUST]),
+    row("C06", "progress.md torn", &[]),
+    row("C07", "disk full at an append", &["session::damage::a_full_disk_leaves_no_half_line"]),
+    row("C08", "disk full while a setting is saved", &[]),
+    row("C09", "short write", &[]),
+    row("C10", "error at a sync", &[]),
+    row("C11", "workspace or state read-only", &[]),
+    row("C12", "too few files", &[]),
+    row("C13", "flipped bit", &["session::damage::a_flipped_bit_costs_one_line"]),
+    row(
+        "C14",
+        "numbers doubled, missing, out of order",
+        &["session::damage::lines_in_any_disorder_make_a_valid_conversation"],
+    ),
+    row("C15", "session of a newer version", &["session::damage::a_newer_session_opens_for_reading_only"]),
+    row("C16", "second process in a workspace", &["session::damage::a_second_writer_is_refused_and_a_reader_is_not"]),
+    row("C17", "stale lock", &["workspace::a_lock_that_is_dropped_is_over_also_while_a_child_has_its_file"]),
+    row("C18", "clock that jumps", &[]),
+    row("C19", "crash with running workers", &[]),
+    row(
+        "C20",
+        "crash after a tool's effect, before its result",
+        &[EACH_CALL, "session::damage::calls_without_an_answer_are_interrupted_and_not_run_again"],
+    ),
+    row("C21", "crash between the journal's end and result.md", &[EACH_CALL]),
+    row("C22", "crash between an end and its report", &[EACH_CALL]),
+    row("C23", "an end sent twice", &[]),
+    row("C24", "crash during a compaction", &[]),
+    row("C25", "crash during branch, title, delete", &[]),
+    row("C26", "crash before the first token", &[]),
+    row("C27", "numbers of tasks raced for", &[EACH_CALL, "task::two_dozen_threads_claim_two_dozen_numbers"]),
+    row("C28", "processes of a dead program", &[]),
+    row(
+        "C29",
+        "signals",
+        &[
+            "story::signals::a_signal_ends_the_workers_command_with_all_its_children_and_says_interrupted",
+            "story::signals::an_interrupt_at_a_terminal_is_a_control_c_and_the_second_leaves",
+        ],
+    ),
+    row("C30", "recovery of a large session", &[]),
+];
+
+/// Every test of this binary.
+fn tests() -> BTreeSet<String> {
+    let output = Command::new(std::env::current_exe().unwrap()).arg("--list").output().unwrap();
+    let list = String::from_utf8(output.stdout).unwrap();
+    list.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_row_has_a_test_that_exists() {
+    let tests = tests();
+    let wanted: Vec<String> = (1..=30).map(|number| format!("C{number:02}")).collect();
+    assert_eq!(ROWS.iter().map(|row| row.id).collect::<Vec<_>>(), wanted);
+    for row in ROWS {
+        assert!(!row.held_by(&tests).is_empty(), "{} {} has no test", row.id, row.fault);
+        for test in row.tests {
+            assert!(tests.contains(*test), "{}: there is no test {test}", row.id);
+        }
+    }
+}
+
+/// Prints the table.
+#[test]
+#[ignore = "for tests/battery/run"]
+fn table() {
+    let tests = tests();
+    for row in ROWS {
+        super::say(&format!("row|{}|{}|{}", row.id, row.fault, row.held_by(&tests).join(" ")));
+    }
+}
