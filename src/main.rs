@@ -153,7 +153,12 @@ async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {
         Ok(workspace) => workspace,
         Err(error) => return complain(error.exit, &error.why),
     };
-    let setup = cli::tasks::Setup { tasks: &workspace.tasks(), look: look(common, &io::stdout()), json };
+    let setup = cli::tasks::Setup {
+        tasks: &workspace.tasks(),
+        journals: &workspace.worker_sessions(),
+        look: look(common, &io::stdout()),
+        json,
+    };
     match cli::tasks::tasks(&command, &setup).await {
         Ok(exit) => exit,
         Err(error) if error.nobody_reads() => Exit::Done,

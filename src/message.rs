@@ -177,6 +177,16 @@ pub enum NoteKind {
     Line,
 }
 
+impl fmt::Display for NoteKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            NoteKind::Steer => "steer",
+            NoteKind::FollowUp => "follow-up",
+            NoteKind::Line => "line",
+        })
+    }
+}
+
 /// Text sent into a run from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {

@@ -5,11 +5,14 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::json;
 use crate::args::Tasks;
+use crate::session::fate::{self, Fate, Sent};
+use crate::session::{Posted, SessionError};
 use crate::task::{NoTaskId, PROGRESS_SHOWN, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, list};
 use crate::terminal::clean::{clean, one_line};
 use crate::terminal::exit::{Exit, Signals};
@@ -22,6 +25,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Setup<'a> {
     /// The workspace's `.tasks` folder.
     pub tasks: &'a Path,
+    /// Where the journals of its workers are.
+    pub journals: &'a Path,
     /// Colours or not.
     pub look: Look,
     /// JSON lines instead of text.
@@ -37,6 +42,9 @@ pub enum NotShown {
     /// There is no such task, or its files are broken.
     #[error(transparent)]
     Task(#[from] TaskError),
+    /// Its notes cannot be read.
+    #[error(transparent)]
+    Notes(#[from] SessionError),
     /// Nobody reads any more, or the disk refuses.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -104,18 +112,21 @@ fn row(task: &Task, report: Option<&TaskReport>) -> Value {
 
 fn show(dir: &TaskDir, setup: &Setup) -> Result<Exit, NotShown> {
     let (task, report) = (dir.task()?, dir.result()?);
+    let notes = fate::sent(&setup.journals.join(format!("{}.jsonl", dir.id())))?;
     let mut out = io::stdout().lock();
     if setup.json {
         let mut row = row(&task, report.as_ref());
         row["brief"] = task.brief.body.into();
         row["progress"] = dir.progress_text().into();
+        row["notes"] = notes.iter().map(told).collect();
         writeln!(out, "{row}")?;
         return Ok(Exit::Done);
     }
     let look = setup.look;
     writeln!(out, "{}", line(&task, report.as_ref(), look))?;
     writeln!(out, "{}", look.dim(dir.path().display()))?;
-    let parts = [("asked", task.brief.body), ("progress", dir.progress_text())];
+    let sent = notes.iter().map(note).collect::<Vec<String>>().join("\n");
+    let parts = [("asked", task.brief.body), ("notes", sent), ("progress", dir.progress_text())];
     let answer = report.map(|report| ("result", report.answer));
     for (name, text) in parts.into_iter().chain(answer) {
         let text = clean(text.trim());
@@ -124,6 +135,30 @@ fn show(dir: &TaskDir, setup: &Setup) -> Result<Exit, NotShown> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// A note and what became of it: `#14 steer from person 14:03 · seen at turn 9`, and its words.
+fn note(sent: &Sent) -> String {
+    let Posted { note, from, .. } = &sent.posted;
+    let fate = match &sent.fate {
+        Fate::Waits => "waits".to_owned(),
+        Fate::Seen { turn: 0 } => "seen".to_owned(),
+        Fate::Seen { turn } => format!("seen at turn {turn}"),
+        Fate::Dropped { why } => format!("dropped: {why}"),
+    };
+    let at = sent.at.to_zoned(TimeZone::system()).strftime("%H:%M");
+    format!("{} {} from {from} {at} · {fate} · {}", note.id, note.kind, one_line(&note.text))
+}
+
+fn told(sent: &Sent) -> Value {
+    let Posted { note, from, .. } = &sent.posted;
+    let mut told = json!({"note": note.id, "kind": note.kind, "from": from, "at": sent.at, "text": note.text});
+    match &sent.fate {
+        Fate::Waits => told["fate"] = "waits".into(),
+        Fate::Seen { turn } => (told["fate"], told["turn"]) = ("seen".into(), (*turn).into()),
+        Fate::Dropped { why } => (told["fate"], told["why"]) = ("dropped".into(), why.as_str().into()),
+    }
+    told
 }
 
 /// Prints what is there and what comes, until the task is over or a signal comes.
@@ -219,7 +254,7 @@ impl NotShown {
     pub fn exit(&self) -> Exit {
         match self {
             NotShown::Id(_) => Exit::Usage,
-            NotShown::Task(_) | NotShown::Io(_) => Exit::Failed,
+            NotShown::Task(_) | NotShown::Notes(_) | NotShown::Io(_) => Exit::Failed,
         }
     }
 }

@@ -6,6 +6,7 @@ mod compaction;
 mod error;
 pub mod export;
 mod facts;
+pub mod fate;
 pub mod flat;
 mod fork;
 mod glance;

@@ -9,7 +9,7 @@ use super::clean::{clean, one_line};
 use super::wrap::{Stream, cut, wrapped};
 use super::{Look, story};
 use crate::event::{AgentEvent, Ending};
-use crate::message::{CallId, Note, NoteKind, ToolCall};
+use crate::message::{CallId, Note, ToolCall};
 use crate::runtime::{Envelope, News, Source};
 use crate::task::TaskId;
 
@@ -167,12 +167,7 @@ fn aside(look: Look, task: TaskId, line: &str) -> String {
 }
 
 fn seen(look: Look, note: &Note, turn: u32) -> String {
-    let kind = match note.kind {
-        NoteKind::Steer => "steer",
-        NoteKind::FollowUp => "follow-up",
-        NoteKind::Line => "line",
-    };
-    look.dim(format!("↳ {kind} {} seen at turn {turn}", note.id))
+    look.dim(format!("↳ {} {} seen at turn {turn}", note.kind, note.id))
 }
 
 impl Voice {

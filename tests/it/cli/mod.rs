@@ -6,6 +6,7 @@ mod ephemeral;
 mod image;
 mod json;
 mod models;
+mod notes;
 mod replay;
 mod run;
 mod sessions;
