@@ -19,6 +19,7 @@ use crate::role::Roles;
 use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError, last_task};
 use crate::session::SessionId;
 use crate::skill::Skills;
+use crate::task::one_line;
 use crate::terminal::exit::Exit;
 use crate::workspace::{Workspace, WorkspaceError, home_from};
 
@@ -187,6 +188,10 @@ async fn begin(
     // A panic in there has been reported by its own hook; what was left out is in the doctor's list as well.
     warnings.extend(left_out.unwrap_or_default());
     match opened {
+        Ok(session) if resumed => {
+            warnings.extend(left(&runtime, &session).await);
+            Ok((Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }, feed))
+        }
         Ok(session) => Ok((Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }, feed)),
         Err(error) => {
             runtime.shutdown().await;
@@ -194,6 +199,29 @@ async fn begin(
         }
     }
 }
+
+/// What was acknowledged when the conversation was last open, and not heard then.
+async fn left(runtime: &Runtime, session: &SessionId) -> Option<String> {
+    let left = runtime.status(session).await.ok()?.left;
+    let notes: Vec<String> = left
+        .iter()
+        .take(LEFT_SHOWN)
+        .map(|posted| format!("{} {}", posted.note.id, one_line(&posted.note.text, NOTE_SHOWN)))
+        .collect();
+    let more = if left.len() > LEFT_SHOWN { "; …" } else { "" };
+    let waits = match left.len() {
+        0 => return None,
+        1 => "1 note of the last session waits".to_owned(),
+        many => format!("{many} notes of the last session wait"),
+    };
+    Some(format!("{waits}: {}{more}; told with your next line", notes.join("; ")))
+}
+
+/// Notes of the last session that are shown.
+const LEFT_SHOWN: usize = 5;
+
+/// Characters of each.
+const NOTE_SHOWN: usize = 60;
 
 /// Files of the workspace that no model will see, or not as they were meant. Whoever wrote one learns it here; that a
 /// skill or role replaces another is meant and needs no word.

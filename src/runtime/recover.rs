@@ -164,6 +164,7 @@ fn interrupted(id: TaskId, status: TaskStatus) -> String {
 /// A number whose directory was deleted by hand is still taken by its journal.
 fn highest_journal(sessions: &Path) -> u32 {
     let Ok(entries) = std::fs::read_dir(sessions) else { return 0 };
-    let number = |name: &str| name.strip_suffix(".jsonl")?.parse::<TaskId>().ok().map(|id| id.0);
+    // A task that never began has no journal, but may have been sent notes.
+    let number = |name: &str| name.split_once('.')?.0.parse::<TaskId>().ok().map(|id| id.0);
     entries.flatten().filter_map(|entry| number(entry.file_name().to_str()?)).max().unwrap_or(0)
 }

@@ -13,6 +13,7 @@ use tillerman::event::AgentEvent;
 use tillerman::message::NoteId;
 use tillerman::model::Model;
 use tillerman::runtime::{ControlError, News, Open, Runtime, SessionGone, Steered};
+use tillerman::session::fate::{self, Fate};
 use tillerman::session::{Durability, Mailbox, Session};
 use tillerman::task::{Brief, TaskId};
 use tokio::sync::Semaphore;
@@ -189,6 +190,34 @@ async fn an_abort_drops_steers_for_good_and_makes_lines_of_follow_ups() {
     assert_eq!(said, ["one", "afterwards", "heard: afterwards"]);
     let journal = boat.ground.workspace().sessions().join(format!("{}.jsonl", boat.session));
     assert_eq!(consumed(&journal), BTreeMap::from([(1, 1), (2, 1)]), "one was dropped, one was a line");
+}
+
+/// What a worker was told and did not hear before its program ended is heard first when it goes on, and once.
+#[tokio::test]
+async fn notes_that_a_worker_did_not_hear_are_heard_when_it_goes_on() {
+    let gate = Arc::new(Semaphore::new(0));
+    let mut boat = boat(gated(&gate)).await;
+    boat.runtime.dispatch(&boat.session, brief("Work.")).await.unwrap();
+    started(&mut boat).await;
+    boat.runtime.steer(TaskId(1), "keep the API".to_owned()).await.unwrap();
+    boat.runtime.follow_up(TaskId(1), "then the docs".to_owned()).await.unwrap();
+    let journal = boat.ground.workspace().worker_sessions().join("t_001.jsonl");
+    let Boat { ground, runtime, .. } = boat;
+    runtime.shutdown().await;
+    drop(runtime);
+    assert_eq!(waiting(&journal), BTreeSet::from([1, 2]));
+
+    gate.add_permits(99);
+    let runtime = Runtime::start(ground.config(gated(&gate))).await.unwrap();
+    let feed = runtime.feed();
+    let session = runtime.open(Open::Latest).await.unwrap();
+    let boat = Boat { ground, runtime, session, feed };
+    boat.runtime.resume(TaskId(1), &boat.session).await.unwrap();
+    boat.idle().await;
+    let heard: Vec<_> =
+        fate::sent(&journal).unwrap().into_iter().map(|sent| (sent.posted.note.id.0, sent.fate)).collect();
+    assert_eq!(heard, [(1, Fate::Seen { turn: 1 }), (2, Fate::Seen { turn: 2 })]);
+    assert_eq!(boat.runtime.steer(TaskId(1), "late".to_owned()).await, Err(ControlError::AlreadyEnded(TaskId(1))));
 }
 
 /// Steers race with the ends of tasks, also with that at the limit of turns: each is heard, named in the report as too
