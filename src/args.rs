@@ -1,11 +1,13 @@
 //! The command line as it is typed. What the words do is told in `cli` and `repl`.
 
+mod compaction;
 mod sessions;
 
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
+pub use self::compaction::Compaction;
 pub use self::sessions::{Form, Sessions, Trash};
 use crate::terminal::{ColorChoice, exit::Exit};
 
@@ -124,6 +126,15 @@ pub enum Command {
         /// What to do; the list when not given.
         #[command(subcommand)]
         command: Option<Sessions>,
+        /// Write JSON instead of text.
+        #[arg(long, global = true)]
+        json: bool,
+    },
+    /// Look at what was summed up of a conversation, and take some of it back.
+    Compaction {
+        /// What to do; the list when not given.
+        #[command(subcommand)]
+        command: Option<Compaction>,
         /// Write JSON instead of text.
         #[arg(long, global = true)]
         json: bool,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use tempfile::TempDir;
-use tillerman::args::{Args, Command, Common, Sessions, Tasks};
+use tillerman::args::{Args, Command, Common, Compaction, Sessions, Tasks};
 use tillerman::cli;
 use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
@@ -71,6 +71,7 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
         Some(Command::Tasks { command: Some(Tasks::Resume { ids }), json }) => resume(&common, &ids, json).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
         Some(Command::Sessions { command, json }) => sessions(&common, command, json),
+        Some(Command::Compaction { command, json }) => compaction(&common, command, json),
         Some(Command::Models { provider, refresh, json }) => {
             let setup = cli::models::Setup { provider, refresh, json, look: look(&common, &io::stdout()) };
             let shown = cli::models::models(&common, &setup).await;
@@ -176,6 +177,20 @@ fn sessions(common: &Common, command: Option<Sessions>, json: bool) -> Exit {
     let setup = cli::sessions::Setup { workspace: &workspace, look: look(common, &stdout), json, width };
     let all = Sessions::List { archived: false, trash: false, limit: None };
     match cli::sessions::sessions(&command.unwrap_or(all), &setup) {
+        Ok(exit) => exit,
+        Err(error) if error.nobody_reads() => Exit::Done,
+        Err(error) => complain(error.exit(), &error.to_string()),
+    }
+}
+
+fn compaction(common: &Common, command: Option<Compaction>, json: bool) -> Exit {
+    let config = match cli::ready::settings(common) {
+        Ok(config) => config,
+        Err(error) => return complain(error.exit, &error.why),
+    };
+    let (workspace, session, limits) = (&config.workspace, common.session.as_deref(), &config.main);
+    let setup = cli::compaction::Setup { workspace, session, limits, look: look(common, &io::stdout()), json };
+    match cli::compaction::compaction(&command.unwrap_or(Compaction::List), &setup) {
         Ok(exit) => exit,
         Err(error) if error.nobody_reads() => Exit::Done,
         Err(error) => complain(error.exit(), &error.to_string()),

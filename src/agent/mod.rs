@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub use self::compact::ledger::{Ledger, Standing};
 pub use self::compact::now::{Shortened, compact_now};
 pub use self::compact::policy::{Compacting, Count, Keep, Trigger, When};
+pub use self::compact::preview::{Preview, preview};
 pub use self::inbox::{Inbox, Tiller, Unheard};
 pub use self::run::run;
 use crate::model::tokens::Counter;

@@ -1,5 +1,6 @@
 //! The commands of the command line that are not the terminal: run, replay, tasks, sessions, models, demo, doctor, init.
 
+pub mod compaction;
 pub mod demo;
 pub mod doctor;
 pub mod image;

@@ -8,6 +8,7 @@ mod draft;
 pub(super) mod ledger;
 pub(super) mod now;
 pub(super) mod policy;
+pub(super) mod preview;
 mod summary;
 mod watch;
 mod wishes;

@@ -1,6 +1,7 @@
 //! The commands: what they print, what they end with.
 
 mod args;
+mod compaction;
 mod ends;
 mod ephemeral;
 mod image;
