@@ -198,7 +198,7 @@ impl NotDone {
     /// What the program ends with.
     pub fn exit(&self) -> Exit {
         match self {
-            NotDone::Session(SessionError::Locked(_)) => Exit::Refused,
+            NotDone::Session(SessionError::Locked { .. }) => Exit::Refused,
             NotDone::Session(_) | NotDone::None | NotDone::NoSuch(..) | NotDone::Io(_) => Exit::Failed,
         }
     }

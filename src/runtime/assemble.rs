@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::control::{self, Control};
-use super::ledger;
 use super::site::Site;
+use super::{history, ledger};
 use crate::agent::{Agent, Limits, Summariser};
 use crate::markdown::Notice;
 use crate::model::{Model, ModelId};
@@ -26,7 +26,11 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let ledger = Some(ledger::of(site, &control.patron.session));
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
     let policy = site.policy(config.profile).map_err(text)?.with_read(&artifacts);
+    // A conversation that leaves no file has nothing to look through.
+    let journal =
+        Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
     let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(control::tools(control));
+    let tools = tools.chain(journal.iter().flat_map(|journal| history::tools(journal)));
     let prompt = prompt::main(&sources);
     let of_sets = skills.notices().iter().chain(roles.notices()).map(Notice::to_string);
     site.notice(of_sets.chain(prompt.notices.iter().cloned()));
@@ -61,7 +65,9 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let sources = Sources { workspace, skills: &skills, roles: &roles, role, task: Some(place) };
     let may_dispatch = control.depth < config.crew.depth;
     let control = may_dispatch.then(|| control::tools(control)).into_iter().flatten();
+    let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
     let tools = own_tools(site, rights(site, task)?).into_iter().chain(skills.tool()).chain(control);
+    let tools = tools.chain(history::tools(&journal));
     Ok(Agent {
         summariser: summariser(site, model.id()),
         counter: site.counters.of(model.id()),

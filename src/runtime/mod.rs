@@ -14,6 +14,7 @@ mod edit;
 mod feed;
 mod grace;
 mod handle;
+mod history;
 mod job;
 mod launch;
 mod ledger;

@@ -14,6 +14,9 @@ use super::scan::read_line;
 /// Characters shown around the first word that was found.
 const AROUND: usize = 160;
 
+/// What the answer of a search begins with, so that the next search does not find it.
+pub const FOUND: &str = "Found in this conversation";
+
 /// A session's file.
 #[derive(Debug, Clone)]
 pub struct History {
@@ -65,7 +68,7 @@ impl History {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let mut found = Found::default();
         self.each(stop, |entry| {
-            let Some(said) = entry.words() else { return };
+            let Some(said) = entry.words().filter(|said| !is_search(said)) else { return };
             let small = said.to_lowercase();
             if words.is_empty() || !words.iter().all(|word| small.contains(word)) {
                 return;
@@ -129,6 +132,11 @@ impl History {
             }
         }
     }
+}
+
+/// It asks for a search, or is what one found.
+fn is_search(said: &str) -> bool {
+    said.starts_with(FOUND) || said.contains("[calls history_")
 }
 
 /// A piece of the text around the first of the words, on one line.

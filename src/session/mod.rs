@@ -40,7 +40,7 @@ pub use self::compaction::{Carried, Compaction, Item, Wish};
 pub use self::error::SessionError;
 use self::facts::Facts;
 pub use self::facts::Heard;
-pub use self::history::{Excerpts, Found, History, Hit};
+pub use self::history::{Excerpts, FOUND, Found, History, Hit};
 pub use self::id::{EntryId, NoEntryId, SessionId};
 use self::log::{Line, Log};
 pub use self::mailbox::Mailbox;

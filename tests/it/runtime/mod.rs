@@ -9,6 +9,7 @@ mod ends;
 mod library;
 mod lookout;
 mod mail;
+mod memory;
 mod restart;
 mod rights;
 mod still;

@@ -49,7 +49,9 @@ async fn main_agent_and_worker_get_the_prompts_and_tools_that_are_theirs() {
     }
     assert!(main.1.contains("house rules") && worker.1.contains("house rules"));
     assert!(worker.1.contains(".tasks/t_001") && !worker.1.contains("Count all lines."), "the brief is said once");
-    let own = ["edit_file", "grep", "list", "load", "load_skill", "read_file", "scan", "shell", "write_file"];
+    let files = ["edit_file", "grep", "list", "load", "load_skill", "read_file", "scan", "shell", "write_file"];
+    let mut own = [files.as_slice(), &["history_read", "history_search"]].concat();
+    own.sort_unstable();
     assert_eq!(worker.2, own);
     let mut all = [own.as_slice(), &["abort", "dispatch", "steer", "tasks"]].concat();
     all.sort_unstable();
