@@ -1,10 +1,22 @@
 //! What people do with conversations besides talking, as calls of [`Runtime`]: name them, go back, go across, fork, look.
 //! Nothing of it asks a model. How a change is made while actors live is in `edit`.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
 
 use super::{EditError, Runtime, SessionGone, title};
+use crate::session::store::{Found, Search};
 use crate::session::{Branch, EntryId, Outline, Page, Record, Session, SessionError, SessionId, Store, Summary, Turn};
+
+/// Conversations that a search answers.
+const FOUND: usize = 20;
+/// How long a main agent that is at rest may take to close.
+const CLOSE: Duration = Duration::from_secs(5);
+/// How often it is looked whether its file is free.
+const LET_GO: Duration = Duration::from_millis(10);
 
 impl Runtime {
     /// Gives a conversation another title: one line of at most 60 characters. Answers how it is written.
@@ -102,6 +114,51 @@ impl Runtime {
     pub async fn sessions(&self) -> Result<Vec<Summary>, EditError> {
         let store = Store::new(self.config().workspace.sessions());
         self.inner.site.on_disk(move || store.list()).await.map_err(EditError::Lost)?.map_err(EditError::from)
+    }
+
+    /// The conversations in which all of these words are said, the last written first, at most 20 of them.
+    ///
+    /// # Errors
+    /// [`EditError::NoWords`], or their folder cannot be read.
+    pub async fn search(&self, words: &str) -> Result<Vec<Found>, EditError> {
+        let search = Search::of(words).ok_or(EditError::NoWords)?;
+        let store = Store::new(self.config().workspace.sessions());
+        let look = move || {
+            let mut found = Vec::new();
+            let told = store.search(&search, &mut |more| {
+                found.push(more);
+                if found.len() < FOUND { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            told.map(|_| found)
+        };
+        self.inner.site.on_disk(look).await.map_err(EditError::Lost)?.map_err(EditError::from)
+    }
+
+    /// Closes a conversation and puts it away; [`Runtime::sessions`] shows it no more.
+    ///
+    /// # Errors
+    /// [`EditError::Busy`] while a run goes on, a line waits, or a task has not ended; or it cannot be moved.
+    pub async fn archive(&self, session: &SessionId) -> Result<(), EditError> {
+        self.edit(session, |_| Ok(())).await?;
+        let is_busy = self.status(session).await.is_ok_and(|status| status.busy || status.queued > 0);
+        if is_busy || self.tasks().await.iter().any(|task| !task.status.is_over()) {
+            return Err(EditError::Busy);
+        }
+        let main = self.inner.mains().remove(session);
+        if let Some(main) = main {
+            // With it goes its session, and with that the lock of the file.
+            let _ = main.stop_and_wait(None, Some(CLOSE)).await;
+        }
+        let began = Instant::now();
+        loop {
+            let (store, id) = (Store::new(self.config().workspace.sessions()), session.to_string());
+            let put_away = self.inner.site.on_disk(move || store.archive(&id).map(drop)).await;
+            match put_away.map_err(EditError::Lost)? {
+                // What an actor held is let go of a moment after its end.
+                Err(SessionError::Locked(_)) if began.elapsed() < CLOSE => sleep(LET_GO).await,
+                put_away => return Ok(put_away?),
+            }
+        }
     }
 
     /// Looks at a conversation: as it is in memory, or while a run or another process has it as it is on the disk.

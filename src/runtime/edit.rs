@@ -37,6 +37,9 @@ pub enum EditError {
     /// The cause names the entry or the file.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// There is nothing to look for, or too much.
+    #[error("say 1 to 16 words to look for")]
+    NoWords,
     /// Nothing is left of the title when it is made one line.
     #[error("a title needs at least one letter")]
     NoTitle,

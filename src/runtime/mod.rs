@@ -44,4 +44,5 @@ pub use view::{
 };
 
 // What front ends show of a conversation is the session's own.
+pub use crate::session::store::Found;
 pub use crate::session::{Branch, Kind, Outline, Row, Summary, Turn};
