@@ -1,5 +1,6 @@
 //! What a typed line means: words for the agent, a note for a worker, a shell command or a slash command.
 
+use super::roam::{self, Roam};
 use crate::task::TaskId;
 use crate::terminal::nearest;
 
@@ -34,6 +35,8 @@ pub enum Input {
     Status,
     /// Tokens and money, by model.
     Cost,
+    /// About in a conversation, or into another.
+    Roam(Roam),
     /// All commands, or one.
     Help(Option<&'static Entry>),
     /// Leave.
@@ -75,7 +78,7 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 12] = [
+pub const COMMANDS: [Entry; 23] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
     entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
@@ -87,6 +90,17 @@ pub const COMMANDS: [Entry; 12] = [
     entry("/follow-up", "[t_001] TEXT", "queue words for when the current work is done"),
     entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
     entry("/resume", "t_001", "go on with a task that was interrupted, aborted, failed or ran out of turns"),
+    entry("/sessions", "[search WORDS]", "all conversations of this workspace, or those that say this"),
+    entry("/open", "ID", "go over to another conversation; what goes on in this one goes on"),
+    entry("/new", "", "begin a new conversation"),
+    entry("/rename", "TITLE", "give this conversation another title"),
+    entry("/tree", "[m37]", "this conversation with its branches, up to an entry"),
+    entry("/branch", "[m37]", "go on behind an entry; without one, your last lines to choose from"),
+    entry("/branches", "", "all branches; nothing said is ever lost"),
+    entry("/switch", "m37", "go to the end of another branch"),
+    entry("/fork", "[m37]", "begin a new conversation like this one, up to an entry"),
+    entry("/archive", "", "put this conversation away and begin a new one"),
+    entry("/session", "ID", "the same as /open"),
     entry("/quit", "", "leave; running workers are interrupted and say so"),
 ];
 
@@ -139,7 +153,7 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         "/abort" if rest.is_empty() => Ok(Input::Abort(None)),
         "/abort" => task(rest, "/abort [t_001]").map(|id| Input::Abort(Some(id))),
         "/quit" | "/exit" => Ok(Input::Quit),
-        _ => Err(unknown(name)),
+        _ => roam::read(name, rest).map_or_else(|| Err(unknown(name)), |read| read.map(Input::Roam)),
     }
 }
 

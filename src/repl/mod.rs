@@ -4,6 +4,7 @@ pub mod command;
 mod editor;
 pub mod line;
 mod out;
+pub mod roam;
 mod sheet;
 mod shell;
 mod talk;
@@ -135,7 +136,7 @@ async fn greet(runtime: &Runtime, session: &SessionId, setup: &Setup) {
         let name = status.ok().and_then(|status| status.name);
         lines.extend(name.map(|name| setup.look.dim(format!("going on with: {}", one_line(&name)))));
         let said = runtime.transcript(session).await;
-        lines.extend(sheet::earlier(&said.unwrap_or_default(), setup.look, width()));
+        lines.extend(sheet::earlier(&said.unwrap_or_default(), sheet::EARLIER, setup.look, width()));
     }
     let hint = "/help shows what works here; Ctrl-D leaves";
     lines.push(setup.look.dim(hint));

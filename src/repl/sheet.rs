@@ -3,19 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::command::{COMMANDS, Entry, KEYS};
 use crate::message::{Bill, Block, Message, Role, Tally};
-use crate::runtime::{Status, TaskDetail, TaskRow};
+use crate::runtime::{Found, Status, Summary, TaskDetail, TaskRow};
 use crate::session::SessionId;
 use crate::task::TaskStatus;
 use crate::terminal::clean::one_line;
 use crate::terminal::wrap::{columns, cut, wrapped};
-use crate::terminal::{Look, story};
+use crate::terminal::{Look, story, tree};
 
 /// Messages of an earlier conversation that are shown.
-const EARLIER: usize = 12;
+pub(super) const EARLIER: usize = 12;
 /// Lines of each of them.
 const EACH: usize = 12;
+/// Conversations that are listed.
+const SESSIONS: usize = 20;
 /// Lines of progress.md that one task shows.
 const PROGRESS: usize = 10;
 
@@ -145,8 +149,8 @@ pub(super) fn help(entry: Option<&Entry>, look: Look) -> Vec<String> {
 }
 
 /// The end of an earlier conversation.
-pub(super) fn earlier(said: &[Arc<Message>], look: Look, width: usize) -> Vec<String> {
-    let skipped = said.len().saturating_sub(EARLIER);
+pub(super) fn earlier(said: &[Arc<Message>], most: usize, look: Look, width: usize) -> Vec<String> {
+    let skipped = said.len().saturating_sub(most);
     let mut lines = Vec::new();
     if skipped > 0 {
         lines.push(look.dim(format!("… {skipped} earlier messages")));
@@ -184,4 +188,45 @@ fn some(lines: &[String], most: usize) -> Vec<String> {
         shown.push(format!("… {} more lines", lines.len() - most));
     }
     shown
+}
+
+/// The conversations written last, this one with a mark.
+pub(super) fn sessions(all: &[Summary], here: &SessionId, now: Timestamp, look: Look, width: usize) -> Vec<String> {
+    let shown = all.iter().take(SESSIONS);
+    let ids = shown.clone().map(|session| columns(session.id.as_str())).max().unwrap_or(0);
+    let line = |session: &Summary| {
+        let mark = if session.id == *here { look.good("●") } else { " ".to_owned() };
+        let age = tree::age(Some(session.updated), now);
+        let room = width.saturating_sub(ids + columns(&age) + 7);
+        let title = cut(&one_line(&session.title), room);
+        format!("{mark} {}  {title}  {}", look.name(format!("{:<ids$}", session.id.as_str())), look.dim(age))
+    };
+    let mut lines: Vec<String> = shown.map(line).collect();
+    match all.len() {
+        0 => lines.push("no conversations yet".to_owned()),
+        ..=SESSIONS => {}
+        more => lines.push(look.dim(format!("… {} more; `tillerman sessions list` shows all", more - SESSIONS))),
+    }
+    lines
+}
+
+/// What was found in conversations.
+pub(super) fn found(found: &[Found], look: Look, width: usize) -> Vec<String> {
+    if found.is_empty() {
+        return vec!["nobody said that in a conversation of this workspace".to_owned()];
+    }
+    let mut lines = Vec::new();
+    for Found { session, hits, more, .. } in found {
+        let room = width.saturating_sub(columns(session.id.as_str()) + 3);
+        lines.push(format!("{}  {}", look.name(session.id.as_str()), cut(&one_line(&session.title), room)));
+        lines.extend(hits.iter().map(|hit| {
+            let name = format!("m{}", hit.seq);
+            let room = width.saturating_sub(columns(&name) + 5);
+            format!("  {}  {}", look.dim(name), cut(&one_line(&hit.excerpt), room))
+        }));
+        if *more > 0 {
+            lines.push(look.dim(format!("  … {more} more before")));
+        }
+    }
+    lines
 }

@@ -32,15 +32,16 @@ pub(super) enum Next {
 
 /// The conversation.
 pub(super) struct Talk<'a> {
-    runtime: &'a Runtime,
-    session: &'a SessionId,
+    pub(super) runtime: &'a Runtime,
+    /// Which conversation; another one may be gone over to.
+    pub(super) session: SessionId,
     screen: Screen,
-    out: Out,
+    pub(super) out: Out,
     root: PathBuf,
-    look: Look,
-    busy: bool,
+    pub(super) look: Look,
+    pub(super) busy: bool,
     /// Something was said and not everything that came of it is over.
-    waiting: bool,
+    pub(super) waiting: bool,
     interrupted: Option<Instant>,
     shell: Option<Shell>,
     exit: Exit,
@@ -56,17 +57,29 @@ struct Looked {
 }
 
 impl<'a> Talk<'a> {
-    pub(super) fn new(
-        runtime: &'a Runtime,
-        session: &'a SessionId,
-        screen: Screen,
-        out: Out,
-        root: PathBuf,
-    ) -> Talk<'a> {
+    pub(super) fn new(runtime: &'a Runtime, session: &SessionId, screen: Screen, out: Out, root: PathBuf) -> Talk<'a> {
         let look = screen.look();
         let (busy, waiting, interrupted, shell, exit) = (false, false, None, None, Exit::Done);
         let looked = runtime.looking().map(|_| Looked::default());
-        Talk { runtime, session, screen, out, root, look, busy, waiting, interrupted, shell, exit, looked }
+        Talk {
+            runtime,
+            session: session.clone(),
+            screen,
+            out,
+            root,
+            look,
+            busy,
+            waiting,
+            interrupted,
+            shell,
+            exit,
+            looked,
+        }
+    }
+
+    /// Another conversation is shown from its end on.
+    pub(super) fn begin_looking(&mut self) {
+        self.looked = self.runtime.looking().map(|_| Looked::default());
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -87,7 +100,7 @@ impl<'a> Talk<'a> {
         match (&self.out, self.exit) {
             (Out::Above(_), _) => Exit::Done,
             (Out::Plain, Exit::Failed) => {
-                let status = self.runtime.status(self.session).await.ok();
+                let status = self.runtime.status(&self.session).await.ok();
                 status.and_then(|status| status.fault).map_or(Exit::Failed, Exit::from)
             }
             (Out::Plain, exit) => exit,
@@ -114,7 +127,7 @@ impl<'a> Talk<'a> {
             Err(RecvError::Lagged(missed)) => {
                 let line = self.look.dim(format!("… {missed} events passed too fast to be shown"));
                 self.out.news([line]).await;
-                self.busy = self.runtime.status(self.session).await.is_ok_and(|status| status.busy);
+                self.busy = self.runtime.status(&self.session).await.is_ok_and(|status| status.busy);
             }
             Err(RecvError::Closed) => return Next::Leave,
         }
@@ -131,10 +144,10 @@ impl<'a> Talk<'a> {
     /// Shows what another process has added to the conversation.
     async fn look_on(&mut self) {
         let Some(looked) = &mut self.looked else { return };
-        let said = self.runtime.transcript(self.session).await.unwrap_or_default();
+        let said = self.runtime.transcript(&self.session).await.unwrap_or_default();
         // It is shorter after a compaction; and what was there at the start was shown at the start.
         let shown = looked.messages.replace(said.len()).unwrap_or(said.len()).min(said.len());
-        let mut lines = sheet::earlier(&said[shown..], self.look, width());
+        let mut lines = sheet::earlier(&said[shown..], sheet::EARLIER, self.look, width());
         if self.runtime.is_left() && !std::mem::replace(&mut looked.left, true) {
             lines.push(self.look.dim("the other tillerman has ended: leave and start again to work here"));
         }
@@ -180,7 +193,7 @@ impl<'a> Talk<'a> {
 
     fn is_ours(&self, envelope: &Envelope) -> bool {
         match &envelope.source {
-            Source::Main { session, .. } => session == self.session,
+            Source::Main { session, .. } => *session == self.session,
             Source::Task(_) => true,
         }
     }
@@ -241,6 +254,7 @@ impl<'a> Talk<'a> {
                 }
             }
             Input::Attach(task) => self.attach(Some(task)).await,
+            Input::Roam(roam) => self.roam(roam).await,
             Input::Tasks | Input::Task(_) | Input::Status | Input::Cost | Input::Help(_) | Input::Quit => {
                 self.sheet(input).await
             }
@@ -255,12 +269,12 @@ impl<'a> Talk<'a> {
                 Ok(detail) => sheet::task(&detail, &self.root, look, width),
                 Err(error) => return self.complain(error).await,
             },
-            Input::Cost => match self.runtime.status(self.session).await {
+            Input::Cost => match self.runtime.status(&self.session).await {
                 Ok(status) => sheet::cost(&status.bill, &self.runtime.tasks().await, look),
                 Err(error) => return self.complain(error).await,
             },
-            Input::Status => match self.runtime.status(self.session).await {
-                Ok(status) => sheet::status(&status, self.session, &self.runtime.tasks().await, look),
+            Input::Status => match self.runtime.status(&self.session).await {
+                Ok(status) => sheet::status(&status, &self.session, &self.runtime.tasks().await, look),
                 Err(error) => return self.complain(error).await,
             },
             Input::Help(entry) => sheet::help(entry, look),
@@ -270,7 +284,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn say(&mut self, text: String) {
-        match self.runtime.steer_main(self.session, text).await {
+        match self.runtime.steer_main(&self.session, text).await {
             Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
             Ok(Steered::Noted(note)) => self.acknowledge(&format!("steer {note}")).await,
             // The feed tells why.
@@ -280,7 +294,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn follow_up(&mut self, text: String) {
-        match self.runtime.follow_up_main(self.session, text).await {
+        match self.runtime.follow_up_main(&self.session, text).await {
             Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
             Ok(Steered::Noted(note)) => self.acknowledge(&format!("follow-up {note}")).await,
             Err(SessionGone::NotBegun(_)) => self.waiting = true,
@@ -293,7 +307,7 @@ impl<'a> Talk<'a> {
         if let Some(shell) = self.shell.take_if(|shell| !shell.is_over()) {
             return shell.end().await;
         }
-        match self.runtime.abort_main(self.session).await {
+        match self.runtime.abort_main(&self.session).await {
             Ok(true) => {}
             Ok(false) if told => self.out.news([self.look.dim("nothing to stop; /abort t_001 stops a worker")]).await,
             Ok(false) => {}
@@ -334,11 +348,11 @@ impl<'a> Talk<'a> {
         }
     }
 
-    async fn acknowledge(&self, what: &str) {
+    pub(super) async fn acknowledge(&self, what: &str) {
         self.out.news([self.look.dim(format!("  ↳ {what}"))]).await;
     }
 
-    async fn complain(&self, error: impl std::fmt::Display) {
+    pub(super) async fn complain(&self, error: impl std::fmt::Display) {
         let text = clean(&error.to_string());
         self.out.news(text.lines().map(|line| format!("{} {line}", self.look.bad("✗")))).await;
     }

@@ -105,7 +105,8 @@ fn who(kind: Kind, calls: usize) -> &'static str {
     }
 }
 
-fn age(at: Option<Timestamp>, now: Timestamp) -> String {
+/// How long ago, in words.
+pub fn age(at: Option<Timestamp>, now: Timestamp) -> String {
     let Some(at) = at else { return "at an unknown time".to_owned() };
     // A clock that was set back makes nothing older than now.
     let passed = std::time::Duration::try_from(now.duration_since(at)).unwrap_or_default();

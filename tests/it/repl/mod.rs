@@ -4,5 +4,6 @@ mod command;
 mod hangup;
 mod line;
 pub mod pty;
+mod roam;
 mod story;
 mod wait;
