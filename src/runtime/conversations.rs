@@ -155,7 +155,7 @@ impl Runtime {
             let put_away = self.inner.site.on_disk(move || store.archive(&id).map(drop)).await;
             match put_away.map_err(EditError::Lost)? {
                 // What an actor held is let go of a moment after its end.
-                Err(SessionError::Locked(_)) if began.elapsed() < CLOSE => sleep(LET_GO).await,
+                Err(SessionError::Locked { .. }) if began.elapsed() < CLOSE => sleep(LET_GO).await,
                 put_away => return Ok(put_away?),
             }
         }
