@@ -316,11 +316,11 @@ impl<'a> Talk<'a> {
     }
 
     async fn resume(&mut self, task: TaskId) {
-        match self.runtime.resume(task, self.session).await {
+        match self.runtime.resume(task, &self.session).await {
             Ok(resumed) => {
                 let whom = match &resumed.gone {
                     Some(gone) => format!(" for this conversation: {gone} is gone"),
-                    None if resumed.session != *self.session => format!(" for conversation {}", resumed.session),
+                    None if resumed.session != self.session => format!(" for conversation {}", resumed.session),
                     None => String::new(),
                 };
                 self.acknowledge(&format!("{task} goes on, attempt {}{whom}", resumed.attempt)).await;
