@@ -290,7 +290,8 @@ fn prepare(tasks: &Path) -> Result<(), TaskError> {
     match fs::symlink_metadata(tasks) {
         Ok(meta) if !meta.is_dir() => return Err(TaskError::NotADirectory(tasks.to_owned())),
         Ok(_) => {}
-        Err(_) => fs::create_dir_all(tasks).map_err(files)?,
+        // Not the folder above it: a workspace that was deleted is not made anew by a task.
+        Err(_) => fs::create_dir(tasks).map_err(files)?,
     }
     match OpenOptions::new().write(true).create_new(true).open(tasks.join(".gitignore")) {
         Ok(mut file) => file.write_all(b"*\n").map_err(files),

@@ -309,6 +309,20 @@ async fn an_abort_by_a_person_stays_one_when_the_program_ends_before_the_task_do
 }
 
 #[tokio::test]
+async fn a_workspace_that_is_deleted_fails_tasks_by_name_and_the_program_lives() {
+    let mut boat = boat(played("talks", |ask: Ask| async move { says(ask.last()) })).await;
+    assert_eq!(boat.answer("before").await, "before");
+    std::fs::remove_dir_all(boat.ground.root()).unwrap();
+    let refused = boat.runtime.dispatch(&boat.session, brief("Work.")).await.unwrap_err();
+    assert!(matches!(&refused, ControlError::Files(why) if why.contains(".tasks")), "{refused}");
+    let run = boat.say("after").await;
+    // Answered or failed with a sentence: it ends.
+    boat.run_ended(run).await;
+    assert!(boat.runtime.tasks().await.is_empty());
+    boat.runtime.shutdown().await;
+}
+
+#[tokio::test]
 async fn what_a_dropped_runtime_started_ends_with_it() {
     let alive = Arc::new(());
     let held = alive.clone();
