@@ -14,6 +14,7 @@ use super::conduct::Conversation;
 use super::control::Door;
 use super::crew::{Crew, CrewMsg, Founding};
 use super::feed::{Envelope, News, Source};
+use super::grace;
 use super::launch::launch;
 use super::lookout::{self, Lookout};
 use super::mail::Mail;
@@ -24,13 +25,17 @@ use super::{Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steer
 use crate::config::Config;
 use crate::message::{Message, NoteKind};
 use crate::model::scripted::recorded::{Act, Line};
+use crate::sandbox;
 use crate::session::{Durability, Kind, Mailbox, Origin, Posted, Session, SessionId, Store};
-use crate::task::TaskReport;
+use crate::task::{TaskError, TaskReport};
 use crate::tool::Tool;
-use crate::workspace::{Lock, Owner, WorkspaceError};
+use crate::workspace::{Lock, Owner, Workspace, WorkspaceError};
 
 /// How long a shutdown waits for runs to end by themselves.
 const FAREWELL: Duration = Duration::from_millis(1_500);
+
+/// How long it may then take to write down what was dropped.
+const SETTLE: Duration = Duration::from_millis(1_500);
 
 /// How long a main agent may take to answer. Its handlers wait for nothing.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -72,7 +77,7 @@ impl Runtime {
     /// As [`Runtime::start`].
     pub async fn start_with(config: Config, tools: Vec<Arc<dyn Tool>>) -> Result<Runtime, StartError> {
         let lock = config.workspace.lock()?;
-        let found = recover(&config.workspace)?;
+        let found = inherit(&config.workspace, &lock)?;
         Runtime::begin(Site::new(config, tools), found, Some(lock), None).await
     }
 
@@ -84,7 +89,7 @@ impl Runtime {
     pub async fn attach(config: Config) -> Result<Runtime, StartError> {
         match config.workspace.lock() {
             Ok(lock) => {
-                let found = recover(&config.workspace)?;
+                let found = inherit(&config.workspace, &lock)?;
                 Runtime::begin(Site::new(config, Vec::new()), found, Some(lock), None).await
             }
             Err(WorkspaceError::Locked { owner, .. }) => {
@@ -252,7 +257,7 @@ impl Runtime {
         self.inner.site.busy.idle().await;
     }
 
-    /// Ends everything within two seconds: runs are aborted, tasks recorded as interrupted, the workspace is freed.
+    /// Ends everything within two seconds, within four where runs or the disk do not answer: runs are aborted, tasks recorded as interrupted, the workspace is freed.
     pub async fn shutdown(&self) {
         self.inner.site.close();
         let mains: Vec<_> = self.inner.mains().drain().map(|(_, main)| main).collect();
@@ -265,7 +270,10 @@ impl Runtime {
         let _ = self.inner.crew.kill_and_wait(Some(Duration::from_millis(300))).await;
         if !in_time {
             tracing::warn!("some runs did not end in time; they are dropped");
-            self.inner.settle().await;
+            tokio::select! {
+                () = self.inner.settle() => {}
+                () = grace::pass(SETTLE) => tracing::warn!("the disk does not answer; they are left to the next start"),
+            }
         }
         self.inner.site.records.flush();
         drop(self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -330,6 +338,15 @@ impl Drop for Inner {
         // Main agents and workers are linked to it and end with it, and their runs with them.
         self.crew.kill();
     }
+}
+
+/// What an earlier program owed, and the end of the commands that it left running.
+fn inherit(workspace: &Workspace, lock: &Lock) -> Result<Legacy, TaskError> {
+    if lock.was_left() {
+        let ended = sandbox::sweep();
+        tracing::info!(ended, "the program before did not end in order; processes that it left were ended");
+    }
+    recover(workspace)
 }
 
 enum Found {

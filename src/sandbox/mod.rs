@@ -7,6 +7,7 @@ mod family;
 mod progress;
 mod running;
 mod spawn;
+mod sweep;
 
 use std::io;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::capture::{Captured, Spool};
 pub use self::environment::Environment;
 use self::running::{Output, Running};
+pub use self::sweep::sweep;
 
 /// What to run.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use super::capture::{Capture, Captured};
 use super::family::Family;
 use super::progress::Progress;
-use super::{Command, End, Limits, SandboxError, spawn};
+use super::{Command, End, Limits, SandboxError, spawn, sweep};
 
 /// How long the asked may take to end before they are killed.
 const GRACE: Duration = Duration::from_millis(120);
@@ -62,7 +62,7 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(command: &Command, limits: &Limits) -> Result<Running, SandboxError> {
-        let id = ulid::Ulid::generate().to_string();
+        let id = sweep::name();
         let (child, pipe) = spawn::spawn(command, limits, &id)?;
         let none = || SandboxError::Spawn(io::Error::other("the shell has no process number"));
         let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)).ok_or_else(none)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -12,6 +12,14 @@ use super::{Workspace, WorkspaceError, private_dir};
 #[derive(Debug)]
 pub struct Lock {
     file: File,
+    left: bool,
+}
+
+impl Lock {
+    /// The process before did not end in order, so that it may have left something behind.
+    pub fn was_left(&self) -> bool {
+        self.left
+    }
 }
 
 /// The process that has a workspace, as it describes itself. Only informative: the lock alone decides.
@@ -42,6 +50,8 @@ impl fmt::Display for Owner {
 /// Closing the file is not enough: a child that is just being started has it open until it becomes its program.
 impl Drop for Lock {
     fn drop(&mut self) {
+        // Nothing is written in it after an end in order.
+        let _ = self.file.set_len(0);
         // What cannot be let go now goes when the last of them closes it.
         let _ = self.file.unlock();
     }
@@ -71,10 +81,12 @@ impl Workspace {
             }
             Err(TryLockError::Error(cause)) => return Err(no_state(cause)),
         }
+        let left = !Owner::read(&file).said.is_empty();
+        file.rewind().map_err(no_state)?;
         let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
         file.set_len(0).map_err(no_state)?;
         file.write_all(format!("process {} since {now}\n", std::process::id()).as_bytes()).map_err(no_state)?;
-        Ok(Lock { file })
+        Ok(Lock { file, left })
     }
 }
 

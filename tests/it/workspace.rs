@@ -183,6 +183,7 @@ fn c17_a_lock_file_left_behind_bars_nobody() {
     for stale in [&b"process 1 since 2020-01-01 00:00:00 UTC, with a longer line than ours\n"[..], b"\xff\xfe", b""] {
         fs::write(workspace.state().join("lock"), stale).unwrap();
         let held = workspace.lock().unwrap();
+        assert_eq!(held.was_left(), stale.starts_with(b"process"));
         let text = fs::read_to_string(workspace.state().join("lock")).unwrap();
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(text.starts_with(&format!("process {} ", std::process::id())), "{text}");

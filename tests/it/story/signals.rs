@@ -23,7 +23,7 @@ fn sleepers(nap: &str) -> usize {
 }
 
 #[test]
-fn a_signal_ends_the_workers_command_with_all_its_children_and_says_interrupted() {
+fn c29_a_signal_ends_the_workers_command_with_all_its_children_and_says_interrupted() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         // A number that no other test, nor another run of this one, sleeps for.
         let nap = &format!("300.{code}{}", std::process::id());
@@ -35,6 +35,18 @@ fn a_signal_ends_the_workers_command_with_all_its_children_and_says_interrupted(
         let result = std::fs::read_to_string(place.path().join(".tasks/t_001/result.md")).unwrap();
         assert!(result.contains("status: interrupted"), "{result}");
     }
+}
+
+#[test]
+fn c28_what_a_killed_program_left_running_is_ended_by_the_next_one() {
+    let nap = &format!("301.{}", std::process::id());
+    let place = Place::new();
+    let mut child = at_work(&place, nap);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let next = place.tillerman(&["run", "hello"]);
+    assert_eq!(next.code, Some(0), "{next:?}");
+    wait_until("nothing is left", || sleepers(nap) == 0);
 }
 
 #[test]
