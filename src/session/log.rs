@@ -70,10 +70,15 @@ impl Log {
 
     /// An existing file, locked for writing.
     pub(super) fn open(path: &Path) -> Result<Log, SessionError> {
-        let file = OpenOptions::new().read(true).append(true).open(path);
-        let file = file.map_err(|source| SessionError::io("open", path, source))?;
+        let failed = |source| SessionError::io("open", path, source);
+        let file = OpenOptions::new().read(true).append(true).open(path).map_err(failed)?;
         lock(&file, path)?;
-        Ok(Log::over(file, path))
+        // Somebody may have put it away between the opening and the locking.
+        let (held, there) = (file.metadata().map_err(failed)?, fs::metadata(path).map_err(failed)?);
+        match (held.dev(), held.ino()) == (there.dev(), there.ino()) {
+            true => Ok(Log::over(file, path)),
+            false => Err(failed(io::ErrorKind::NotFound.into())),
+        }
     }
 
     /// A file beside a journal, made when it is missing. It has no lock of its own: the journal's holds for both.

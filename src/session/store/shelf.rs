@@ -7,7 +7,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -68,7 +68,7 @@ impl Store {
     /// It is not in the trash, another program has it open, or the disk refuses; what is left of it is still in the trash.
     pub fn destroy(&self, id: &SessionId, also: &[PathBuf]) -> Result<(), SessionError> {
         let journal = self.journal(Place::Trash, id);
-        let held = hold(&journal)?;
+        let held = Log::open(&journal)?;
         // Copies of what was summed up, in the form of another program.
         let copies = self.folder(Place::Archive).join(id.as_str());
         for other in also.iter().chain([&copies]) {
@@ -92,7 +92,8 @@ impl Store {
         if fs::symlink_metadata(&target).is_ok() {
             return Err(SessionError::Exists(target));
         }
-        let held = hold(&path)?;
+        // Its lock, so that nobody writes to it while it moves.
+        let held = Log::open(&path)?;
         let folder = self.folder(to);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|source| SessionError::io("make the folder of", &target, source))?;
@@ -137,21 +138,6 @@ impl Store {
 /// Names of the files that may lie beside a journal.
 fn beside(id: &SessionId) -> [String; 3] {
     BESIDE.map(|ending| format!("{id}.{ending}"))
-}
-
-/// The journal's lock, so that nobody writes to it while it moves.
-fn hold(path: &Path) -> Result<Log, SessionError> {
-    let log = Log::open(path)?;
-    let same = |file: &File| {
-        let (held, there) = (file.metadata()?, fs::metadata(path)?);
-        Ok((held.dev(), held.ino()) == (there.dev(), there.ino()))
-    };
-    match log.file().map_or(Ok(true), |file| same(file)) {
-        Ok(true) => Ok(log),
-        // Somebody moved it between the opening and the locking.
-        Ok(false) => Err(SessionError::NotFound(SessionId::of(path).as_str().to_owned())),
-        Err(source) => Err(SessionError::io("open", path, source)),
-    }
 }
 
 /// Moves a file and never replaces one.
