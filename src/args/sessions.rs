@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-/// Ways to look at conversations and to put them in order. An ID may be shortened as long as it fits one session only.
+/// Ways to look at conversations and to put them in order. An ID may be shortened as long as it fits one session
+/// only; `latest` is the one that was last written to.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Sessions {
     /// All sessions, the last written first.
@@ -22,6 +23,7 @@ pub enum Sessions {
     /// One session: title, size, branches, cost, and how the conversation ended; t_003 shows that worker's.
     Show {
         /// The session.
+        #[arg(default_value = "latest")]
         id: String,
         /// So many of the last messages.
         #[arg(long, value_name = "N", default_value_t = 8)]
@@ -56,6 +58,7 @@ pub enum Sessions {
     /// A conversation as a tree: what was said, branches beside the way that goes on.
     Tree {
         /// The session.
+        #[arg(default_value = "latest")]
         id: String,
         /// The end of the part that is shown, for example m37; the end of the tree when not given.
         entry: Option<String>,
@@ -66,6 +69,7 @@ pub enum Sessions {
     /// The branches of a conversation.
     Branches {
         /// The session.
+        #[arg(default_value = "latest")]
         id: String,
     },
     /// Go back to an entry: what is said next goes on from there, and nothing is deleted.
@@ -85,6 +89,7 @@ pub enum Sessions {
     /// Begin a new session with everything up to an entry; the old one stays as it is.
     Fork {
         /// The session.
+        #[arg(default_value = "latest")]
         id: String,
         /// For example m37; where the conversation stands when not given.
         entry: Option<String>,
@@ -92,6 +97,7 @@ pub enum Sessions {
     /// Write a session out, to be read or worked with elsewhere.
     Export {
         /// The session; t_003 is that worker's.
+        #[arg(default_value = "latest")]
         id: String,
         /// The form: md and html are to be read, json has every entry, v2 is one flat object.
         #[arg(short, long, value_enum, default_value_t)]

@@ -18,6 +18,9 @@ use super::log::is_sealed;
 use super::record::Record;
 use super::{Session, SessionError, SessionId, title};
 
+/// Stands for the session that was last written to.
+const LATEST: &str = "latest";
+
 /// How much of a file's beginning is read for its first line of a person, and of its end for its last title.
 const PEEK: u64 = 16 << 10;
 
@@ -133,11 +136,16 @@ impl Store {
         self.find_in(&[Place::Current], prefix).map(|(_, path)| path)
     }
 
-    /// The session whose id is, or alone begins with, `prefix`, in the first of the places that has one.
+    /// The session whose id is, or alone begins with, `prefix`, in the first of the places that has one; `latest` is the
+    /// current one that was last written to.
     ///
     /// # Errors
     /// As [`Store::find`]; [`SessionError::NotThere`] when the current ones are not looked at.
     pub fn find_in(&self, places: &[Place], prefix: &str) -> Result<(Place, PathBuf), SessionError> {
+        if prefix == LATEST && places.contains(&Place::Current) {
+            let latest = self.latest()?.ok_or_else(|| SessionError::NotFound(prefix.to_owned()))?;
+            return Ok((Place::Current, latest));
+        }
         for place in places {
             match only(files(&self.folder(*place))?, prefix) {
                 Err(SessionError::NotFound(_)) => {}

@@ -66,6 +66,8 @@ fn a_session_is_shown_renamed_and_found() {
     let last = shown["last"].as_array().unwrap();
     assert_eq!((last.len(), &last[0]["role"]), (1, &"assistant".into()));
 
+    // Renaming wrote to it, so it is the latest.
+    assert_eq!(rows(&place.tillerman(&["sessions", "show", "--json", "--last", "1"]))[0], *shown);
     let found = rows(&place.tillerman(&["sessions", "search", "SMALL", "--json"]));
     assert_eq!((found.len(), &found[0]["id"], &found[0]["said_by"]), (1, &id.as_str().into(), &"title".into()));
     let text = place.tillerman(&["sessions", "search", "17", "4"]).stdout;
