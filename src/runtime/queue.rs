@@ -42,9 +42,12 @@ pub(super) struct Line {
     pub(super) _token: Token,
 }
 
+/// Takes what became of a line.
+type Tell = Box<dyn FnOnce(Result<RunId, SessionGone>) + Send>;
+
 /// Tells whoever said a line what became of it. Dropped, it says that nothing did.
 pub(super) struct Answer {
-    tell: Option<Box<dyn FnOnce(Result<RunId, SessionGone>) + Send>>,
+    tell: Option<Tell>,
 }
 
 /// What one run begins with.
