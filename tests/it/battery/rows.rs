@@ -71,14 +71,7 @@ const ROWS: &[Row] = &[
     row("C26", "crash before the first token", &[]),
     row("C27", "numbers of tasks raced for", &[EACH_CALL, "task::two_dozen_threads_claim_two_dozen_numbers"]),
     row("C28", "processes of a dead program", &[]),
-    row(
-        "C29",
-        "signals",
-        &[
-            "story::signals::a_signal_ends_the_workers_command_with_all_its_children_and_says_interrupted",
-            "story::signals::an_interrupt_at_a_terminal_is_a_control_c_and_the_second_leaves",
-        ],
-    ),
+    row("C29", "signals", &["story::signals::an_interrupt_at_a_terminal_is_a_control_c_and_the_second_leaves"]),
     row("C30", "recovery of a large session", &[]),
 ];
 
