@@ -147,8 +147,11 @@ fn is_there(scene: &Scene, fact: &Fact, agent: &str, entries: &[Value]) -> bool 
         Fact::Note(note) => entries.iter().any(|entry| kind(entry, "note") && entry["data"]["note"]["id"] == *note),
         Fact::Worker => dir().join("task.md").exists(),
         Fact::Ended(status) => {
-            let result = fs::read_to_string(dir().join("result.md")).unwrap_or_default();
-            result.contains(&format!("\nstatus: {status}\n"))
+            // A task that went on has a file of each of its ends.
+            let ends = fs::read_dir(dir()).into_iter().flatten().flatten().map(|file| file.path());
+            let mut ends = ends.filter(|path| stem(path).starts_with("result"));
+            let line = format!("\nstatus: {status}\n");
+            ends.any(|path| fs::read_to_string(path).unwrap_or_default().contains(&line))
         }
     }
 }
@@ -178,25 +181,31 @@ fn tasks(scene: &Scene, left: Left, of: &BTreeMap<String, Vec<Value>>, wrong: &m
         if !task.status.is_over() || outcome != Some(task.status) {
             wrong.push(format!("{id} is {:?} in task.md and {outcome:?} in result.md", task.status));
         }
+        let last = result.as_ref().map_or(1, |report| report.attempt);
         let main = of.get("main").map_or(&[][..], Vec::as_slice);
-        let heard = main.iter().filter(|entry| is_report(entry, &id)).count();
-        if heard != 1 {
-            wrong.push(format!("{id} was reported {heard} times"));
+        for attempt in 1..=last {
+            let heard = main.iter().filter(|entry| is_report(entry, &id, attempt)).count();
+            if heard > 1 || (attempt == last && heard == 0) {
+                wrong.push(format!("attempt {attempt} of {id} was reported {heard} times"));
+            }
         }
-        let ends = of.get(&id).map_or(&[][..], Vec::as_slice).iter().filter(|entry| entry["type"] == "ended").count();
-        if ends > 1 || (task.status == TaskStatus::Done && ends != 1) {
-            wrong.push(format!("{id} ended {ends} times in its journal"));
+        let own = of.get(&id).map_or(&[][..], Vec::as_slice);
+        let ends = own.iter().filter(|entry| entry["type"] == "ended").count();
+        if ends > last as usize || (task.status == TaskStatus::Done && ends == 0) {
+            wrong.push(format!("{id} ended {ends} times in its journal, after {last} attempts"));
+        }
+        let mut notes: Vec<&Value> = own.iter().filter(|entry| entry["type"] == "note").collect();
+        notes.retain(|entry| !entry["data"]["note"]["id"].is_null());
+        let ids: BTreeSet<String> = notes.iter().map(|entry| entry["data"]["note"]["id"].to_string()).collect();
+        if ids.len() < notes.len() {
+            wrong.push(format!("{id} saw a note twice: {notes:?}"));
         }
     }
 }
 
-fn is_report(entry: &Value, id: &str) -> bool {
+fn is_report(entry: &Value, id: &str, attempt: u32) -> bool {
     match entry["type"].as_str() {
-        Some("report") => entry["data"]["task"] == id,
-        Some("user") => blocks(entry, "text").any(|block| {
-            let text = block["text"].as_str().unwrap_or_default();
-            text.starts_with("[Worker ") && text.lines().next().is_some_and(|line| line.ends_with(&format!(" {id}]")))
-        }),
+        Some("report") => entry["data"]["task"] == id && entry["data"]["attempt"] == attempt,
         _ => false,
     }
 }

@@ -1,7 +1,8 @@
 //! The battery: the real program and its files under kills, cuts, full disks and flipped bits. In `cargo test` a short
-//! form of each; `tests/battery/run` runs the long ones, as the variables `KILLS`, `CUTS` and `EVERY` say.
+//! form of each; `tests/battery/run` runs the long ones, as the variables `KILLS`, `CREW`, `CUTS`, `MEGABYTES` and `EVERY` say.
 
 mod after;
+mod crew;
 mod faults;
 mod kill;
 mod live;
