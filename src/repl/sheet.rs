@@ -204,7 +204,7 @@ pub(super) fn sessions(all: &[Summary], here: &SessionId, now: Timestamp, look: 
     let mut lines: Vec<String> = shown.map(line).collect();
     match all.len() {
         0 => lines.push("no conversations yet".to_owned()),
-        ..=SESSIONS => {}
+        1..=SESSIONS => {}
         more => lines.push(look.dim(format!("… {} more; `tillerman sessions list` shows all", more - SESSIONS))),
     }
     lines
