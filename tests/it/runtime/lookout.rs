@@ -7,7 +7,7 @@ use tillerman::runtime::{ControlError, News, Open, Runtime, SessionGone};
 use tillerman::task::{Brief, TaskId, TaskStatus};
 use tokio::sync::Semaphore;
 
-use super::{Ask, Boat, boat, calls, played, read, says};
+use super::{Ask, Boat, boat, calls, eventually, played, read, says};
 
 /// Workers answer when they are let go; the main agent hands over what it is told first.
 async fn busy() -> (Boat, Arc<Semaphore>) {
@@ -26,6 +26,9 @@ async fn busy() -> (Boat, Arc<Semaphore>) {
     }))
     .await;
     assert_eq!(boat.answer("hand it over").await, "as you say");
+    let dir = boat.task(1);
+    let runs = || dir.task().is_ok_and(|task| task.status == TaskStatus::Running);
+    eventually("the worker never begins", runs).await;
     (boat, gate)
 }
 
