@@ -8,6 +8,8 @@ mod flat;
 mod fork;
 mod history;
 mod mailbox;
+mod model;
+mod property;
 mod search;
 mod shelf;
 mod store;
