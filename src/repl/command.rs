@@ -78,7 +78,7 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 23] = [
+pub const COMMANDS: [Entry; 25] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
     entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
@@ -99,6 +99,8 @@ pub const COMMANDS: [Entry; 23] = [
     entry("/branches", "", "all branches; nothing said is ever lost"),
     entry("/switch", "m37", "go to the end of another branch"),
     entry("/fork", "[m37]", "begin a new conversation like this one, up to an entry"),
+    entry("/compact", "", "sum up the older half now; `tillerman compaction` shows what is left out"),
+    entry("/restore", "m37", "say an entry again that was left out; it then stays"),
     entry("/archive", "", "put this conversation away and begin a new one"),
     entry("/session", "ID", "the same as /open"),
     entry("/quit", "", "leave; running workers are interrupted and say so"),

@@ -42,6 +42,10 @@ pub enum Roam {
     Fork(Option<String>),
     /// Another title.
     Rename(String),
+    /// Make it shorter.
+    Compact,
+    /// Say an entry again that was left out.
+    Restore(String),
     /// Put it away and begin a new one.
     Archive,
 }
@@ -66,6 +70,8 @@ pub(super) fn read(name: &str, rest: &str) -> Option<Result<Roam, Misread>> {
         "/switch" => Ok(Roam::Switch(rest.to_owned())),
         "/fork" => Ok(Roam::Fork(word(rest))),
         "/rename" => needs("/rename TITLE", Roam::Rename),
+        "/compact" => Ok(Roam::Compact),
+        "/restore" => needs("/restore m37", Roam::Restore),
         "/archive" => Ok(Roam::Archive),
         _ => return None,
     })
@@ -85,6 +91,8 @@ impl Talk<'_> {
             Roam::Switch(to) => self.switch(&to).await,
             Roam::Fork(at) => self.fork(at.as_deref()).await,
             Roam::Rename(title) => self.rename(&title).await,
+            Roam::Compact => self.compact().await,
+            Roam::Restore(entry) => self.restore(&entry).await,
             Roam::Archive => self.archive().await,
         };
         if let Err(why) = done {
@@ -172,6 +180,17 @@ impl Talk<'_> {
     async fn rename(&mut self, title: &str) -> Result<(), String> {
         let title = self.runtime.rename(&self.session, title).await.map_err(text)?;
         self.tell(&format!("called: {}", one_line(&title))).await
+    }
+
+    async fn compact(&mut self) -> Result<(), String> {
+        self.runtime.compact(&self.session).await.map_err(text)?;
+        (self.busy, self.waiting) = (true, true);
+        Ok(())
+    }
+
+    async fn restore(&mut self, entry: &str) -> Result<(), String> {
+        let number = self.runtime.restore(&self.session, entry).await.map_err(text)?;
+        self.tell(&format!("said again as m{number}; it stays when the conversation is shortened")).await
     }
 
     async fn archive(&mut self) -> Result<(), String> {

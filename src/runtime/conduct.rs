@@ -8,11 +8,12 @@ use ractor::ActorRef;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::assemble;
+use super::busy::Token;
 use super::control::{Control, Door, Ration};
 use super::crew::CrewMsg;
 use super::feed::{News, Source};
-use super::launch::{Run, fly};
-use super::queue::{Answer, Words};
+use super::launch::{Run, fly, shorten};
+use super::queue::{Answer, UNATTENDED, Words};
 use super::records::Recorded;
 use super::roster::Patron;
 use super::site::Site;
@@ -56,6 +57,8 @@ pub(super) struct Script {
     notes: Vec<Note>,
     tasks: Vec<(TaskId, u32)>,
     answer: Option<Answer>,
+    /// It asks no model for an answer, it makes the conversation shorter.
+    shortens: Option<Token>,
 }
 
 /// A run and those it belongs to.
@@ -98,6 +101,16 @@ pub(super) fn events(
     let model = site.config.choice.id.to_string();
     let records = site.records.watch(&Recorded { session, agent: "main", model, opening, call: None });
     Events::to(own.into_iter().chain([feed]).chain(records))
+}
+
+/// Too many runs in a row without a person: the reports wait for the next line.
+pub(super) fn parked(site: &Site, session: &SessionId) {
+    let why = format!("{UNATTENDED} runs in a row were started by reports alone; the next ones wait for you");
+    let events = events(site, session, site.next_run(), &why, []);
+    events.emit(&AgentEvent::RunStarted);
+    events.emit(&AgentEvent::Failed { why: why.clone() });
+    events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why } });
+    site.note_end();
 }
 
 impl Conversation {
@@ -174,7 +187,12 @@ impl Conversation {
 
 impl Script {
     pub(super) fn of(words: &Words, run: RunId, answer: Option<Answer>) -> Script {
-        Script { run, records: words.records(), notes: words.notes(), tasks: words.tasks(), answer }
+        Script { run, records: words.records(), notes: words.notes(), tasks: words.tasks(), answer, shortens: None }
+    }
+
+    /// A run in which nothing is said.
+    pub(super) fn shortening(run: RunId, token: Token) -> Script {
+        Script { shortens: Some(token), ..Script::of(&Words::default(), run, None) }
     }
 
     /// What is said with it.
@@ -218,7 +236,7 @@ impl Leave {
 impl Conduct {
     /// The whole run. Its last event is always told, also when it could not begin.
     pub(super) async fn through(self, leave: Leave, script: Script, inbox: Inbox) -> Conducted {
-        let Script { run, records, notes, tasks, answer } = script;
+        let Script { run, records, notes, tasks, answer, shortens } = script;
         let session = match leave.fetch(&self.site).await {
             Ok(session) => session,
             Err(why) => return self.failed(None, why, answer),
@@ -233,7 +251,8 @@ impl Conduct {
             self.site.feed.tell(source, News::Agent(AgentEvent::Noted { note, turn: 1 }));
         }
         let events = self.events.clone();
-        let home = fly(Run { agent, session, inbox, events }).await;
+        let flight = Run { agent, session, inbox, events };
+        let home = if shortens.is_some() { shorten(flight).await } else { fly(flight).await };
         self.relayed(tasks).await;
         let aborted = home.ending == Ending::Aborted;
         Conducted { session: home.session, heard: true, aborted, fault: home.fault, unheard: home.unheard }

@@ -1,5 +1,5 @@
 //! What people do with conversations besides talking, as calls of [`Runtime`]: name them, go back, go across, fork, look.
-//! Nothing of it asks a model. How a change is made while actors live is in `edit`.
+//! Only a summary asks a model. How a change is made while actors live is in `edit`.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use super::{EditError, Runtime, SessionGone, title};
+use super::main_agent::MainMsg;
+use super::{EditError, RunId, Runtime, SessionGone, title};
 use crate::session::store::{Found, Search};
 use crate::session::{Branch, EntryId, Outline, Page, Record, Session, SessionError, SessionId, Store, Summary, Turn};
 
@@ -28,6 +29,28 @@ impl Runtime {
         self.edit(session, move |session| {
             session.append(Record::Title { title: title.clone() })?;
             Ok(title)
+        })
+        .await
+    }
+
+    /// Makes the conversation shorter now, however long it is, in a run of its own that the feed tells of. A model may be
+    /// asked for a summary.
+    ///
+    /// # Errors
+    /// [`EditError::Busy`], or it is not open.
+    pub async fn compact(&self, session: &SessionId) -> Result<RunId, EditError> {
+        self.ask(session, MainMsg::Shorten).await?
+    }
+
+    /// Says an entry again that was left out when the conversation was shortened. Answers the number that it has now.
+    ///
+    /// # Errors
+    /// [`EditError::Busy`], there is no such entry, or it was not left out.
+    pub async fn restore(&self, session: &SessionId, entry: &str) -> Result<u64, EditError> {
+        let entry = entry.to_owned();
+        self.edit(session, move |session| {
+            let restored = session.restore(session.entry_named(&entry)?)?;
+            Ok(session.number(restored).unwrap_or_default())
         })
         .await
     }

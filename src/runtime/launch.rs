@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent::inbox::Inbox;
-use crate::agent::{self, Agent, Outcome, RunError};
+use crate::agent::{self, Agent, Outcome, RunError, Shortened};
 use crate::event::{AgentEvent, Ending, Events};
 use crate::message::Note;
 use crate::model::Fault;
@@ -53,6 +53,36 @@ pub(super) async fn fly(run: Run) -> Home {
         }
     };
     Home { session, ending, fault, interrupted: inbox.is_interrupted(), unheard: inbox.take_unheard() }
+}
+
+/// Makes the conversation shorter, as a run of its own that says what came of it.
+pub(super) async fn shorten(run: Run) -> Home {
+    let Run { agent, mut session, mut inbox, events } = run;
+    events.emit(&AgentEvent::RunStarted);
+    let work = AssertUnwindSafe(agent::compact_now(&agent, &mut session, &mut inbox, &events)).catch_unwind();
+    let (session, ending) = match Box::pin(work).await {
+        Ok(Ok(Shortened::Done(done))) => {
+            let answer = format!("About {} tokens of conversation became {}.", done.before, done.after);
+            (Some(session), Ending::Completed { answer })
+        }
+        Ok(Ok(Shortened::Not)) => {
+            let answer = "There is nothing to shorten yet.".to_owned();
+            (Some(session), Ending::Completed { answer })
+        }
+        Ok(Ok(Shortened::Aborted)) => (Some(session), Ending::Aborted),
+        Ok(Err(error)) => (Some(session), Ending::Failed { why: error.to_string() }),
+        Err(panic) => {
+            (None, Ending::Failed { why: format!("a fault inside the program: {}", panic_text(panic.as_ref())) })
+        }
+    };
+    match &ending {
+        Ending::Completed { answer } => events.emit(&AgentEvent::Text { text: answer.clone() }),
+        Ending::Failed { why } => events.emit(&AgentEvent::Failed { why: why.clone() }),
+        Ending::Aborted | Ending::TurnLimit { .. } => {}
+    }
+    events.emit(&AgentEvent::RunEnded { ending: ending.clone() });
+    let interrupted = inbox.is_interrupted();
+    Home { session, ending, interrupted, fault: None, unheard: inbox.take_unheard() }
 }
 
 /// Starts work on its own task and calls `ended` with what it came to. Dropping the handle drops the work where it

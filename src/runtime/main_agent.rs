@@ -15,7 +15,7 @@ use super::grace;
 use super::launch::launch;
 use super::mail::{Letter, Mail, PERSON, Post, Unsent};
 use super::meter::Meter;
-use super::queue::{Answer, Due, Line, Queue, UNATTENDED, Words};
+use super::queue::{Answer, Due, Line, Queue, Words};
 use super::roster::Patron;
 use super::site::{GRACE, Site};
 use super::title::Titler;
@@ -55,6 +55,8 @@ pub(super) enum MainMsg {
     Overdue(RunId),
     /// The question for a title, asked after this run, is over.
     Titled(RunId, Option<Box<Reply>>),
+    /// Shorten the conversation, if it is at rest, in a run of its own.
+    Shorten(RpcReplyPort<Result<RunId, EditError>>),
     /// Change the conversation, if it is at rest; answers when that is understood.
     Edit(Work, RpcReplyPort<()>),
     /// The change is over.
@@ -158,6 +160,9 @@ impl Actor for MainAgent {
                 state.titler.came(reply.map(|reply| *reply));
                 state.write_title(run);
             }
+            MainMsg::Shorten(reply) => {
+                let _ = reply.send(state.shorten(&myself));
+            }
             MainMsg::Edit(work, reply) => {
                 let _ = reply.send(());
                 state.edit(&myself, work);
@@ -234,8 +239,7 @@ impl State {
     /// Answers whether there was something to end: a run that listens no more ends by itself.
     fn abort(&mut self, myself: &ActorRef<MainMsg>) -> bool {
         let Some(current) = &self.current else { return false };
-        let run = current.run;
-        let listens = !current.post.tiller.is_sealed();
+        let (run, listens) = (current.run, !current.post.tiller.is_sealed());
         current.post.tiller.abort();
         grace::tell_after(GRACE, myself, move || MainMsg::Overdue(run));
         listens
@@ -253,11 +257,24 @@ impl State {
         }
         let words = match self.queue.next() {
             Due::Nothing => return,
-            Due::Parked => return self.park(),
+            Due::Parked => return conduct::parked(&self.site, self.conversation.id()),
             Due::Run(words) => words,
         };
         let run = words.run().unwrap_or_else(|| self.site.next_run());
         let script = Script::of(&words, run, self.answer.take());
+        self.begin(myself, run, words, script);
+    }
+
+    fn shorten(&mut self, myself: &ActorRef<MainMsg>) -> Result<RunId, EditError> {
+        if self.current.is_some() || self.conversation.is_edited() || self.site.is_closing() {
+            return Err(EditError::Busy);
+        }
+        let (run, token) = (self.site.next_run(), self.site.busy.token());
+        self.begin(myself, run, Words::default(), Script::shortening(run, token));
+        Ok(run)
+    }
+
+    fn begin(&mut self, myself: &ActorRef<MainMsg>, run: RunId, words: Words, script: Script) {
         let (post, inbox) = self.mail.channel();
         let meter = Arc::new(Meter::default());
         let ration = Arc::new(Ration::default());
@@ -278,16 +295,6 @@ impl State {
         });
         self.conversation.away(task);
         self.current = Some(Current { run, post, meter, conduct, words });
-    }
-
-    /// Too many runs in a row without a person: the reports wait for the next line.
-    fn park(&mut self) {
-        let why = format!("{UNATTENDED} runs in a row were started by reports alone; the next ones wait for you");
-        let events = conduct::events(&self.site, self.conversation.id(), self.site.next_run(), &why, []);
-        events.emit(&AgentEvent::RunStarted);
-        events.emit(&AgentEvent::Failed { why: why.clone() });
-        events.emit(&AgentEvent::RunEnded { ending: Ending::Failed { why } });
-        self.site.note_end();
     }
 
     fn ended(&mut self, myself: &ActorRef<MainMsg>, run: RunId, conducted: Conducted) {

@@ -22,7 +22,7 @@ pub enum Shortened {
 /// Shortens the conversation now, however long it is, by the agent's settings. Of the older half at least four messages
 /// are summed up; recent turns that are kept take at most a quarter of it. Nothing is cut that no summary stands for.
 ///
-/// The session must be between two runs. An abort of the inbox ends it; dropping the future leaves the session as it was.
+/// The session must be between two runs; the inbox takes no notes when it is done. An abort of the inbox ends it; dropping the future leaves the session as it was.
 ///
 /// # Errors
 /// The session cannot be written.
@@ -38,6 +38,7 @@ pub async fn compact_now(
     let window = agent.limits.context_window;
     let goal = Goal { keep, window, why: "asked for".to_owned(), needed: false, asked: true };
     let done = shorten(&mut run, &goal).await;
+    run.inbox.close().await;
     run.session.settle().await?;
     match done {
         Ok(true) => Ok(run.session.compaction().map_or(Shortened::Not, |done| Shortened::Done(Box::new(done.clone())))),

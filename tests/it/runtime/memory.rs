@@ -1,11 +1,14 @@
 //! What a main agent knows after its conversation was shortened, and what it finds when it looks.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use tillerman::agent::Keep;
+use tillerman::agent::{Compacting, Keep};
 use tillerman::event::Ending;
+use tillerman::message::{Message, Role};
 use tillerman::runtime::Open;
 
-use super::{Ask, boat, boat_with, calls, dispatch, played, says};
+use super::{Ask, Boat, boat, boat_with, calls, dispatch, played, says};
 
 /// U4, U15, B-5: three workers run, the summary lies, and the next request names them all, and what was forbidden.
 #[tokio::test]
@@ -34,6 +37,42 @@ async fn u4_after_a_summary_that_lies_the_workers_and_the_wishes_are_told_from_t
         assert!(line.ends_with(&format!(": {title}")), "{line}");
     }
     assert!(ledger.ends_with("- m1: \"Never push to the remote.\""), "{ledger}");
+}
+
+/// S2-71: by hand; what was left out can be said again, and stays.
+#[tokio::test]
+async fn a_conversation_is_shortened_by_hand_and_an_entry_of_it_said_again() {
+    let model = played("main", |ask: Ask| async move {
+        let heard = |message: &&Arc<Message>| message.role == Role::User || message.text().starts_with("[Summary");
+        let heard: Vec<String> = ask.messages.iter().filter(heard).map(|message| message.text()).collect();
+        match ask.first().starts_with("<transcript>") {
+            true => says("They talked of boats."),
+            false => says(heard.join(" | ")),
+        }
+    });
+    let mut boat = boat_with(model, |config| config.main.compacting = Compacting::S2).await;
+    let shorten = async |boat: &mut Boat| {
+        let run = boat.runtime.compact(&boat.session.clone()).await.unwrap();
+        match boat.run_ended(run).await {
+            Ending::Completed { answer } => answer,
+            other => panic!("it says what came of it, not {other:?}"),
+        }
+    };
+    boat.answer("the plum is under the third board").await;
+    assert_eq!(shorten(&mut boat).await, "There is nothing to shorten yet.");
+    for line in ["two", "three", "four"] {
+        boat.answer(line).await;
+    }
+    let told = shorten(&mut boat).await;
+    assert!(told.starts_with("About ") && told.contains(" tokens of conversation became "), "{told}");
+    let heard = boat.answer("five").await;
+    assert!(heard.contains("They talked of boats.") && !heard.contains("plum"), "{heard}");
+
+    boat.runtime.restore(&boat.session, "m1").await.unwrap();
+    let heard = boat.answer("six").await;
+    assert!(heard.contains("the plum is under the third board"), "{heard}");
+    let again = boat.runtime.restore(&boat.session, "m99").await.unwrap_err().to_string();
+    assert!(again.contains("m99"), "{again}");
 }
 
 #[tokio::test]
