@@ -1,12 +1,20 @@
 //! Who works in a workspace: a lock that the system frees with its process, and what its owner wrote about itself.
 
 use std::fmt;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use super::{Workspace, WorkspaceError, private_dir};
+
+/// Longest wait for a lock whose owner is gone.
+const LET_GO: Duration = Duration::from_secs(5);
 
 /// Held for the life of the process that works in a workspace; dropping it lets the next one in.
 #[derive(Debug)]
@@ -31,6 +39,15 @@ pub struct Owner {
 }
 
 impl Owner {
+    /// Whether it is known that no such process works any more.
+    fn is_gone(&self) -> bool {
+        let Some(pid) = self.pid else { return false };
+        let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let ended = number.is_none_or(|number| test_kill_process(number) == Err(Errno::SRCH));
+        // One that was killed and not yet waited for has let go of everything, too.
+        ended || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
+    }
+
     /// What the owner wrote; a file that says nothing is no fault.
     fn read(file: &File) -> Owner {
         let mut said = String::new();
@@ -74,19 +91,38 @@ impl Workspace {
             None => (own.clone(), open(&own).map_err(|cause| WorkspaceError::NoState { path: own, cause })?),
         };
         let no_state = |cause| WorkspaceError::NoState { path: path.clone(), cause };
-        match file.try_lock() {
+        match take(&mut file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
+                file.rewind().map_err(no_state)?;
                 return Err(WorkspaceError::Locked { root: self.root().to_owned(), owner: Owner::read(&file) });
             }
             Err(TryLockError::Error(cause)) => return Err(no_state(cause)),
         }
+        file.rewind().map_err(no_state)?;
         let left = !Owner::read(&file).said.is_empty();
         file.rewind().map_err(no_state)?;
         let now = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC");
         file.set_len(0).map_err(no_state)?;
         file.write_all(format!("process {} since {now}\n", std::process::id()).as_bytes()).map_err(no_state)?;
         Ok(Lock { file, left })
+    }
+}
+
+/// Takes the lock, or says that somebody has it. A child that a killed owner was just starting has the lock open until it
+/// becomes its program, so one whose owner is gone is waited for, for a moment.
+fn take(file: &mut File) -> Result<(), TryLockError> {
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if began.elapsed() < LET_GO => {}
+            taken => return taken,
+        }
+        file.rewind().map_err(TryLockError::Error)?;
+        if !Owner::read(file).is_gone() {
+            return Err(TryLockError::WouldBlock);
+        }
+        thread::park_timeout(Duration::from_millis(5));
     }
 }
 

@@ -192,6 +192,23 @@ fn c17_a_lock_file_left_behind_bars_nobody() {
 }
 
 #[test]
+fn c17_a_lock_that_a_dead_owner_s_child_still_has_is_waited_for() {
+    let (_dir, base) = temp();
+    let workspace = Workspace::open(&base, &base.join("home")).unwrap();
+    let path = workspace.state().join("lock");
+    // No process has a number as high as that.
+    fs::write(&path, "process 4194305 since 2026-01-01 00:00:00 UTC\n").unwrap();
+    let held = fs::File::open(&path).unwrap();
+    held.try_lock().unwrap();
+    let lets_go = std::thread::spawn(move || {
+        std::thread::park_timeout(std::time::Duration::from_millis(50));
+        drop(held);
+    });
+    assert!(workspace.lock().unwrap().was_left());
+    lets_go.join().unwrap();
+}
+
+#[test]
 fn an_atomic_write_replaces_the_whole_file_and_leaves_nothing_beside_it() {
     let (_dir, base) = temp();
     let path = base.join("task.md");
