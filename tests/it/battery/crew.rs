@@ -11,9 +11,6 @@ use super::live::Dice;
 use super::scene::{Play, Said, Scene};
 use super::{every, knob, tally};
 
-/// Steps of a task.
-const STEPS: &str = "sleep 0.1; sleep 0.1; sleep 0.1; sleep 0.1; sleep 0.1; sleep 0.1; sleep 0.1; sleep 0.1";
-
 /// Notes that were acknowledged in this run: the task and the words.
 fn acknowledged(said: &Said) -> Vec<(String, String)> {
     let lines = said.lines();
@@ -31,19 +28,24 @@ fn c19_three_workers_killed_at_random_have_one_outcome_each_and_saw_each_note_on
     let (kills, mut dice) = (knob("CREW", if every() { 20 } else { 5 }), Dice::new());
     let scene = Scene::new();
     let (mut told, mut notes) = (Told::default(), BTreeSet::new());
+    let steps = vec!["sleep 0.1"; 3 * kills].join("; ");
     let mut killed = 0;
-    for round in 0..kills {
+    for round in 0.. {
+        if killed == kills {
+            break;
+        }
         let id = round % 3 + 1;
         let line = match round {
-            0..3 => format!("dispatch w{id}: {STEPS}; {STEPS}"),
+            0..3 => format!("dispatch w{id}: {steps}"),
             _ => format!("steer t_00{id} also run echo note{round}"),
         };
         let args = ["run", "--json", "--wait", "-c", "--resume-workers", &line];
-        // The first three are killed when their worker is at work, the others at any time.
+        // The first three are killed when their worker is at work, then every other one after its note was acknowledged,
+        // and the others at any time.
         let (began, time) = (Instant::now(), Duration::from_millis(50 + dice.below(450)));
         let said = scene.run_until(Play::of(&args), |shown| match round {
             0..3 => shown.contains(&format!("\"agent\":\"t_00{id}\",\"turn\":1")),
-            _ => began.elapsed() >= time,
+            _ => began.elapsed() >= time && (round % 2 == 0 || shown.contains("queued #")),
         });
         killed += usize::from(said.code.is_none());
         notes.extend(acknowledged(&said));
