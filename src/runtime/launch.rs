@@ -66,7 +66,7 @@ pub(super) async fn shorten(run: Run) -> Home {
             (Some(session), Ending::Completed { answer })
         }
         Ok(Ok(Shortened::Not)) => {
-            let answer = "There is nothing to shorten yet.".to_owned();
+            let answer = "It stays as it is: too little was said, or no summary made it shorter.".to_owned();
             (Some(session), Ending::Completed { answer })
         }
         Ok(Ok(Shortened::Aborted)) => (Some(session), Ending::Aborted),
