@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::Value;
-use tillerman::session::{Record, Session};
+use tillerman::message::{Note, NoteId, NoteKind};
+use tillerman::session::{Durability, Mailbox, Posted, Record, Session};
+use tillerman::task::{Brief, TaskDir};
+use tokio::sync::oneshot;
 
 use super::live::Dice;
 use super::{knob, say, skipped, tally};
@@ -83,14 +86,23 @@ async fn writer() {
     let (disk, acknowledged) = words.split_once('\n').unwrap();
     let mut told = File::options().append(true).open(acknowledged).unwrap();
     for round in 0_usize.. {
+        let task =
+            TaskDir::create(&Path::new(disk).join(".tasks"), &Brief { body: "Work.".into(), ..Brief::default() });
+        writeln!(told, "task {}", task.unwrap().id()).unwrap();
         let mut session = Session::create(Path::new(disk)).unwrap();
-        for number in 0..40 {
+        let inbox = Mailbox::of(session.path().unwrap(), Durability::Turn).unwrap();
+        for number in 0_u64..40 {
             session.append(Record::user(format!("{round}.{number}"))).unwrap();
             // Of three entries one is waited for; the others may be lost.
             if number % 3 == 0 {
                 session.settle().await.unwrap();
                 let id = session.id().as_str();
                 writeln!(told, "{id} {round}.{number}").unwrap();
+                let note = Note { id: NoteId(number + 1), kind: NoteKind::Steer, text: format!("{round}.{number}") };
+                let (done, waits) = oneshot::channel();
+                inbox.post(Posted { note, from: "person".into(), images: vec![] }, |posted| drop(done.send(posted)));
+                waits.await.unwrap().unwrap();
+                writeln!(told, "{id}.inbox {round}.{number}").unwrap();
             }
         }
     }
@@ -140,25 +152,38 @@ fn c04_what_was_waited_for_survives_a_power_cut() {
         facts += told.len();
         lost.extend(missing(&seen, &told).into_iter().map(|what| format!("cut {cut}: {what}")));
         assert!(sh(&format!("umount {}", seen.display())));
-        for entry in fs::read_dir(&disk).unwrap().flatten().filter(|entry| entry.path().is_file()) {
-            fs::remove_file(entry.path()).unwrap();
-        }
+        assert!(sh(&format!("rm -rf {0}/*.jsonl {0}/.tasks", disk.display())));
     }
     assert!(lost.is_empty(), "{lost:#?}");
-    tally(&format!("{cuts} power cuts, {facts} acknowledged entries, 0 lost"));
+    tally(&format!("{cuts} power cuts, {facts} acknowledged entries, notes and tasks, 0 lost"));
 }
 
 /// What was acknowledged and is not there, and files that do not open.
 fn missing(disk: &Path, told: &[String]) -> Vec<String> {
     let mut missing = Vec::new();
     for line in told {
-        let (session, said) = line.split_once(' ').unwrap();
-        let path = disk.join(format!("{session}.jsonl"));
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let found = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        if !found.into_iter().any(|entry| entry["data"]["message"]["blocks"][0]["text"] == said) {
+        let (file, said) = line.split_once(' ').unwrap();
+        if file == "task" {
+            let dir = TaskDir::open(&disk.join(".tasks"), said.parse().unwrap()).unwrap();
+            if let Err(error) = dir.task() {
+                missing.push(format!("{line}: {error}"));
+            }
+            continue;
+        }
+        let text = fs::read_to_string(disk.join(format!("{file}.jsonl"))).unwrap_or_default();
+        let mut found = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let is_it = |data: &Value| data["message"]["blocks"][0]["text"] == said || data["note"]["text"] == said;
+        if !found.any(|entry| is_it(&entry["data"])) {
             missing.push(format!("{line} is missing in {} bytes", text.len()));
         }
+    }
+    for dir in tillerman::task::directories(&disk.join(".tasks")).unwrap_or_default() {
+        let files = fs::read_dir(dir.path())
+            .unwrap()
+            .flatten()
+            .filter(|file| !file.file_name().to_string_lossy().starts_with('.'));
+        let empty = files.filter(|file| file.metadata().unwrap().len() == 0);
+        missing.extend(empty.map(|file| format!("{} is empty", file.path().display())));
     }
     for path in super::after::files(disk, "jsonl") {
         if let Err(error) = Session::open(&path) {
