@@ -21,9 +21,9 @@ use super::mail::Mail;
 use super::main_agent::{MainAgent, MainMsg, Opening};
 use super::recover::{Legacy, recover};
 use super::site::Site;
-use super::{Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, report};
+use super::{Open, OpenError, Said, SessionGone, StartError, Status, report};
 use crate::config::Config;
-use crate::message::{Message, NoteKind};
+use crate::message::Message;
 use crate::model::scripted::recorded::{Act, Line};
 use crate::sandbox;
 use crate::session::{Durability, Kind, Mailbox, Origin, Posted, Session, SessionId, Store};
@@ -163,51 +163,6 @@ impl Runtime {
         self.inner.mains().insert(id.clone(), main);
         self.inner.tell_interrupted();
         Ok(id)
-    }
-
-    /// A line from a person. Answers at once; the run starts when those before it have ended.
-    ///
-    /// # Errors
-    /// [`SessionGone`] when the session is not open, too many lines wait, the program is shutting down, or the line
-    /// has pictures and the model sees none.
-    pub async fn say(&self, session: &SessionId, said: impl Into<Said>) -> Result<RunId, SessionGone> {
-        let said = said.into();
-        let config = &self.inner.site.config;
-        let model = &config.choice.id;
-        if !said.images.is_empty() && !config.models.takes_images(model) {
-            let others = config.models.with_eyes();
-            return Err(SessionGone::TakesNoImages { model: model.clone(), others });
-        }
-        self.inner.record("main", Act::Say, said.clone());
-        self.ask(session, |reply| MainMsg::Say(said, reply)).await?
-    }
-
-    /// Words for the current run, heard after its running tools; a line of their own when nothing runs.
-    ///
-    /// # Errors
-    /// As [`Runtime::say`].
-    pub async fn steer_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
-        self.inner.record("main", Act::Steer, text.as_str());
-        self.ask(session, |reply| MainMsg::Note(NoteKind::Steer, text, reply)).await?
-    }
-
-    /// Words for the current run, heard when it would end by itself; a line of their own when nothing runs.
-    ///
-    /// # Errors
-    /// As [`Runtime::say`].
-    pub async fn follow_up_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
-        self.inner.record("main", Act::FollowUp, text.as_str());
-        self.ask(session, |reply| MainMsg::Note(NoteKind::FollowUp, text, reply)).await?
-    }
-
-    /// Ends the current run; lines that wait are kept, workers go on. Answers whether there was a run to end:
-    /// one whose end is on its way is none.
-    ///
-    /// # Errors
-    /// [`SessionGone::NotOpen`].
-    pub async fn abort_main(&self, session: &SessionId) -> Result<bool, SessionGone> {
-        self.inner.record("main", Act::Abort, "");
-        self.ask(session, MainMsg::Abort).await
     }
 
     /// How a main agent is doing.

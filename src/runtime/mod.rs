@@ -32,6 +32,7 @@ mod roster;
 mod site;
 mod title;
 mod view;
+mod words;
 mod worker;
 
 pub use edit::EditError;
