@@ -1,5 +1,6 @@
 //! What is said: messages, their blocks, tool calls and results. Nothing here knows a provider, a file or a run.
 
+mod budget;
 mod money;
 
 use std::collections::HashSet;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::budget::{Budget, BudgetError, Change};
 pub use self::money::{Bill, Spent, Tally, Usd};
 
 /// Who speaks in a [`Message`]. The system prompt is no message; it travels beside them.
@@ -175,6 +177,8 @@ pub enum NoteKind {
     FollowUp,
     /// In a run of its own, when those before it have ended.
     Line,
+    /// The answer to a question: as a steer, but it clears nothing.
+    Answer,
 }
 
 impl fmt::Display for NoteKind {
@@ -183,6 +187,7 @@ impl fmt::Display for NoteKind {
             NoteKind::Steer => "steer",
             NoteKind::FollowUp => "follow-up",
             NoteKind::Line => "line",
+            NoteKind::Answer => "answer",
         })
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "a test fails by panicking")]
 mod agent;
 mod battery;
+mod budget;
 mod built_in;
 mod cli;
 mod config;
