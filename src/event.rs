@@ -102,6 +102,15 @@ pub enum AgentEvent {
         /// The fault, one line.
         why: String,
     },
+    /// How much the last turn brought that is new, judged by facts: what its calls found and changed.
+    Progressed {
+        /// The turn that it is about.
+        turn: u32,
+        /// From 0, nothing, to 7.
+        score: u8,
+        /// Turns in a row, this one included, that brought nothing.
+        flat: u32,
+    },
     /// The turn's reply and results are in the conversation.
     TurnEnded {
         /// The same number as in [`AgentEvent::TurnStarted`].
@@ -129,6 +138,20 @@ pub enum Ending {
     TurnLimit {
         /// The wrap-up written in the last, tool-free turn; empty if there was none.
         answer: String,
+    },
+    /// A limit other than that of the turns was reached.
+    BudgetSpent {
+        /// What is used up: `$0.50 of $0.50`.
+        what: String,
+        /// The wrap-up written in the last, tool-free call; empty if there was none.
+        answer: String,
+    },
+    /// It rests until a question is answered.
+    Parked,
+    /// It went round in circles.
+    Stuck {
+        /// The facts that say so.
+        evidence: String,
     },
     /// A fault that a person must act on.
     Failed {

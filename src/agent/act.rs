@@ -220,7 +220,10 @@ impl Stage {
         let Done { call, said, took, .. } = done;
         let mut panicked = false;
         let (output, details, is_error) = match said {
-            Ok(Ok(ToolOutput { text, details })) => (text, details, false),
+            Ok(Ok(ToolOutput { text, details, parks })) => {
+                run.parks |= parks;
+                (text, details, false)
+            }
             Ok(Err(error)) => (error.to_string(), Value::Null, true),
             Err(panic) => {
                 let words = words(panic.as_ref());

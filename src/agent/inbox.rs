@@ -244,6 +244,14 @@ impl Inbox {
         }
     }
 
+    /// Takes no more notes because the run is to rest, unless a steer or an answer waits, which ends the rest before it
+    /// began. Answers whether it rests.
+    pub(super) fn rest(&mut self) -> bool {
+        let mut queue = self.shared.lock();
+        queue.sealed = queue.sealed || queue.steers.is_empty();
+        queue.sealed
+    }
+
     /// Puts in what an earlier run left unheard, as if it had just been sent. To be done before anything is sent.
     pub fn refill(&mut self, notes: impl IntoIterator<Item = Note>) {
         let mut queue = self.shared.lock();
@@ -317,7 +325,7 @@ impl Queue {
 
     fn put(&mut self, note: Note) {
         match note.kind {
-            NoteKind::Steer => self.steers.push_back(note),
+            NoteKind::Steer | NoteKind::Answer => self.steers.push_back(note),
             NoteKind::FollowUp | NoteKind::Line => self.follow_ups.push_back(note),
         }
     }
@@ -332,7 +340,9 @@ impl Queue {
     /// `None` while it depends on a place that is reserved.
     fn hear(&mut self, done: bool, keep_follow_ups: bool) -> Option<Heard> {
         let notes: Vec<Note> = self.steers.drain(..).collect();
-        if let Some(last) = notes.last().map(|last| last.id) {
+        // An answer clears nothing: it was asked for.
+        let last = notes.iter().rev().find(|note| note.kind == NoteKind::Steer).map(|last| last.id);
+        if let Some(last) = last {
             let waiting = mem::take(&mut self.follow_ups);
             let (kept, cleared): (Vec<Note>, Vec<Note>) =
                 waiting.into_iter().partition(|note| keep_follow_ups || note.id > last);
@@ -340,7 +350,7 @@ impl Queue {
             return Some(Heard::Notes { notes, cleared });
         }
         let cleared = Vec::new();
-        if !done {
+        if !done || !notes.is_empty() {
             return Some(Heard::Notes { notes, cleared });
         }
         match self.follow_ups.pop_front() {

@@ -78,6 +78,17 @@ pub enum Outcome {
     Aborted,
     /// The turns were used up; the text is the summing up.
     TurnLimit(String),
+    /// Another limit was reached: what is used up, and the summing up.
+    BudgetSpent {
+        /// As in `$0.50 of $0.50`.
+        what: String,
+        /// Empty when no call could be made any more.
+        answer: String,
+    },
+    /// A question was asked; the conversation goes on when it is answered.
+    Parked,
+    /// It went round in circles; the text is the evidence.
+    Stuck(String),
 }
 
 fn no_room(needed: u64, window: u64) -> String {

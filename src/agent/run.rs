@@ -58,6 +58,9 @@ async fn turns(run: &mut Run<'_>) -> Result<Outcome, Halt> {
         if last {
             return Ok(Outcome::TurnLimit(mem::take(&mut run.answer)));
         }
+        if mem::take(&mut run.parks) && run.inbox.rest() {
+            return Ok(Outcome::Parked);
+        }
     }
 }
 
@@ -84,6 +87,8 @@ pub(super) struct Run<'a> {
     pub(super) nudged: bool,
     /// Replies in a row that reached the limit of tokens or paused.
     pub(super) cuts: u32,
+    /// A tool asked for a rest after this turn.
+    pub(super) parks: bool,
 }
 
 /// Why the loop stops before the model is done.
@@ -114,6 +119,7 @@ impl<'a> Run<'a> {
             fresh: true,
             nudged: false,
             cuts: 0,
+            parks: false,
         }
     }
 
@@ -183,6 +189,11 @@ impl<'a> Run<'a> {
         let (why, end) = match ended {
             Ok(Outcome::Answered(_)) => (String::new(), End::Completed),
             Ok(Outcome::TurnLimit(_)) => ("not run: the turns of this run are used up".to_owned(), End::TurnLimit),
+            Ok(Outcome::BudgetSpent { what, .. }) => {
+                (format!("not run: {what} is used up"), End::BudgetSpent { what: what.clone() })
+            }
+            Ok(Outcome::Parked) => (String::new(), End::Parked),
+            Ok(Outcome::Stuck(evidence)) => (format!("not run: {evidence}"), End::Stuck { evidence: evidence.clone() }),
             Ok(Outcome::Aborted) => {
                 let end = if self.inbox.is_interrupted() { End::Interrupted } else { End::Aborted };
                 (act::stopped(self.inbox).to_owned(), end)
@@ -205,6 +216,9 @@ fn ending(ended: &Result<Outcome, RunError>) -> Ending {
         Ok(Outcome::Answered(answer)) => Ending::Completed { answer: answer.clone() },
         Ok(Outcome::Aborted) => Ending::Aborted,
         Ok(Outcome::TurnLimit(answer)) => Ending::TurnLimit { answer: answer.clone() },
+        Ok(Outcome::BudgetSpent { what, answer }) => Ending::BudgetSpent { what: what.clone(), answer: answer.clone() },
+        Ok(Outcome::Parked) => Ending::Parked,
+        Ok(Outcome::Stuck(evidence)) => Ending::Stuck { evidence: evidence.clone() },
         Err(error) => Ending::Failed { why: error.to_string() },
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::event::AgentEvent;
 use crate::message::{Message, Note, NoteKind, Spent, Tally, ToolCall, Usage};
 use crate::runtime::{Envelope, News, Source};
-use crate::task::TaskReport;
+use crate::task::{Question, TaskReport};
 use crate::terminal::exit::Exit;
 
 /// The version that every line carries; it changes when a field changes its meaning or goes away.
@@ -58,6 +58,8 @@ impl Lines {
             }
             News::TaskStarted { title } => vec![("worker.start", json!({"title": title}))],
             News::TaskEnded(report) => vec![("worker.end", ended(report))],
+            News::Asked(question) => vec![("question", asked(question))],
+            News::Settled(question) => vec![("question.settled", asked(question))],
         };
         facts.into_iter().map(|(kind, fields)| self.line(envelope.at, &agent, kind, fields)).collect()
     }
@@ -131,6 +133,9 @@ fn facts(event: &AgentEvent, worker: bool) -> Facts {
         AgentEvent::Retrying { attempt, wait, why } => {
             vec![("retry", json!({"attempt": attempt, "wait_ms": millis(*wait), "message": why}))]
         }
+        AgentEvent::Progressed { turn, score, flat } => {
+            vec![("progress", json!({"turn": turn, "score": score, "flat": flat}))]
+        }
         AgentEvent::Failed { why } => vec![("error", json!({"message": why}))],
         AgentEvent::TurnEnded { turn } => vec![("turn.end", json!({"turn": turn}))],
         // The session's first and last line and the worker's say these; a call is told when its arguments are known.
@@ -154,8 +159,24 @@ fn noted(note: &Note, turn: u32) -> Value {
         NoteKind::Steer => "steer",
         NoteKind::FollowUp => "follow_up",
         NoteKind::Line => "line",
+        NoteKind::Answer => "answer",
     };
     json!({"note": note.id, "kind": kind, "text": note.text, "turn": turn})
+}
+
+/// The fields of a question; its state is `open`, `answered`, `defaulted` or `moot`.
+fn asked(question: &Question) -> Value {
+    let mut fields = json!({
+        "question": question.name(), "text": question.text, "options": question.options, "default": question.default,
+        "deadline": question.deadline, "asker": question.asker,
+    });
+    if let (Value::Object(fields), Ok(Value::Object(state))) = (&mut fields, serde_json::to_value(&question.state)) {
+        // A question's own words stay; those of an answer have a name of their own.
+        fields.extend(
+            state.into_iter().map(|(name, value)| (if name == "text" { "answer".into() } else { name }, value)),
+        );
+    }
+    fields
 }
 
 /// The fields of `worker.end`, and of a task that has ended elsewhere.

@@ -142,6 +142,7 @@ fn is_end(envelope: &Envelope) -> bool {
     match (&envelope.source, &envelope.news) {
         (Source::Main { .. }, News::Agent(AgentEvent::RunEnded { .. })) | (_, News::TaskEnded(_)) => true,
         (_, News::Agent(_) | News::TaskQueued { .. } | News::TaskStarted { .. } | News::Titled { .. }) => false,
+        (_, News::Asked(_) | News::Settled(_)) => false,
     }
 }
 

@@ -202,10 +202,12 @@ impl Show {
     /// What the last run's ending means for a script.
     pub(super) async fn exit(&self, ready: &Ready) -> Exit {
         match &self.ending {
-            Some(Ending::Completed { .. }) => Exit::Done,
-            Some(Ending::TurnLimit { .. }) => Exit::Limit,
+            Some(Ending::Completed { .. } | Ending::Parked) => Exit::Done,
+            Some(Ending::TurnLimit { .. } | Ending::BudgetSpent { .. }) => Exit::Limit,
             Some(Ending::Aborted) => Exit::Interrupted,
-            Some(Ending::Failed { .. }) | None => fault(ready).await.map_or(Exit::Failed, Exit::from),
+            Some(Ending::Stuck { .. } | Ending::Failed { .. }) | None => {
+                fault(ready).await.map_or(Exit::Failed, Exit::from)
+            }
         }
     }
 

@@ -218,8 +218,9 @@ impl<'a> Talk<'a> {
                 Exit::Done
             }
             Ending::Aborted => Exit::Interrupted,
-            Ending::TurnLimit { .. } => Exit::Limit,
-            Ending::Failed { .. } => Exit::Failed,
+            Ending::TurnLimit { .. } | Ending::BudgetSpent { .. } => Exit::Limit,
+            Ending::Parked => Exit::Done,
+            Ending::Stuck { .. } | Ending::Failed { .. } => Exit::Failed,
         };
     }
 

@@ -319,6 +319,9 @@ impl State {
             ended: now(),
             took: Duration::ZERO,
             dir: entry.dir.path().to_owned(),
+            verified: Vec::new(),
+            files: Vec::new(),
+            assumptions: Vec::new(),
         };
         if let Stage::Running { meter, begun, .. } = std::mem::replace(&mut entry.stage, Stage::Closing) {
             meter.fill(&mut report, begun);

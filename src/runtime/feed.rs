@@ -9,7 +9,7 @@ use tokio::sync::broadcast;
 use super::RunId;
 use crate::event::{AgentEvent, Observer};
 use crate::session::SessionId;
-use crate::task::{TaskId, TaskReport};
+use crate::task::{Question, TaskId, TaskReport};
 
 /// Envelopes that a viewer may be behind before it misses some.
 const BEHIND: usize = 4096;
@@ -63,6 +63,10 @@ pub enum News {
         /// The task's title.
         title: String,
     },
+    /// A task rests until this is answered.
+    Asked(Question),
+    /// A question is answered, or nobody needs an answer any more.
+    Settled(Question),
     /// A task is over; result.md is written.
     TaskEnded(TaskReport),
 }

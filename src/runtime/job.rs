@@ -161,6 +161,7 @@ fn again(task: &Task) -> String {
         Some(TaskStatus::Interrupted) | None => "was interrupted: the program ended",
         Some(TaskStatus::Aborted) => "was aborted by a person",
         Some(TaskStatus::LimitTurns) => "used up its turns",
+        Some(TaskStatus::Partial) => "used up its budget",
         Some(_) => "failed",
     };
     format!(
@@ -182,6 +183,12 @@ fn report(job: &Job, home: Home, before: Tally) -> TaskReport {
     let (status, mut answer) = match home.ending {
         Ending::Completed { answer } => (TaskStatus::Done, answer),
         Ending::TurnLimit { answer } => (TaskStatus::LimitTurns, answer),
+        Ending::BudgetSpent { what, answer } => match answer.trim() {
+            "" => (TaskStatus::Partial, after(&format!("Used up: {what}."), &last_words())),
+            _ => (TaskStatus::Partial, answer),
+        },
+        Ending::Stuck { evidence } => (TaskStatus::Failed, after(&evidence, &last_words())),
+        Ending::Parked => (TaskStatus::Failed, after("It waited for an answer that cannot come.", &last_words())),
         Ending::Failed { why } => (TaskStatus::Failed, after(&why, &last_words())),
         Ending::Aborted if home.interrupted => {
             (TaskStatus::Interrupted, after("The program ended before the task did.", &last_words()))
@@ -202,6 +209,9 @@ fn report(job: &Job, home: Home, before: Tally) -> TaskReport {
         ended: now(),
         took: std::time::Duration::ZERO,
         dir: job.dir.path().to_owned(),
+        verified: Vec::new(),
+        files: Vec::new(),
+        assumptions: Vec::new(),
     };
     job.meter.fill(&mut report, job.begun);
     if let Some(session) = &home.session {

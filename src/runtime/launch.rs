@@ -78,7 +78,11 @@ pub(super) async fn shorten(run: Run) -> Home {
     match &ending {
         Ending::Completed { answer } => events.emit(&AgentEvent::Text { text: answer.clone() }),
         Ending::Failed { why } => events.emit(&AgentEvent::Failed { why: why.clone() }),
-        Ending::Aborted | Ending::TurnLimit { .. } => {}
+        Ending::Aborted
+        | Ending::TurnLimit { .. }
+        | Ending::BudgetSpent { .. }
+        | Ending::Parked
+        | Ending::Stuck { .. } => {}
     }
     events.emit(&AgentEvent::RunEnded { ending: ending.clone() });
     let interrupted = inbox.is_interrupted();
@@ -113,6 +117,9 @@ fn ending(result: Result<Outcome, RunError>) -> Ending {
         Ok(Outcome::Answered(answer)) => Ending::Completed { answer },
         Ok(Outcome::Aborted) => Ending::Aborted,
         Ok(Outcome::TurnLimit(answer)) => Ending::TurnLimit { answer },
+        Ok(Outcome::BudgetSpent { what, answer }) => Ending::BudgetSpent { what, answer },
+        Ok(Outcome::Parked) => Ending::Parked,
+        Ok(Outcome::Stuck(evidence)) => Ending::Stuck { evidence },
         Err(error) => Ending::Failed { why: error.to_string() },
     }
 }

@@ -115,6 +115,7 @@ impl Observer for Meter {
             | AgentEvent::Compacted { model: None, .. }
             | AgentEvent::Retrying { .. }
             | AgentEvent::Failed { .. }
+            | AgentEvent::Progressed { .. }
             | AgentEvent::TurnEnded { .. } => {}
         }
     }

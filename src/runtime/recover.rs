@@ -110,10 +110,12 @@ fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
     let (status, answer) = match session.as_ref().filter(began).and_then(Session::end) {
         Some(End::Completed) => (TaskStatus::Done, answer().unwrap_or_default()),
         Some(End::TurnLimit) => (TaskStatus::LimitTurns, answer().unwrap_or_default()),
+        Some(End::BudgetSpent { .. }) => (TaskStatus::Partial, answer().unwrap_or_default()),
+        Some(End::Stuck { evidence }) => (TaskStatus::Failed, evidence.clone()),
         Some(End::Failed { why }) => (TaskStatus::Failed, why.clone()),
         Some(End::Aborted) => (TaskStatus::Aborted, "Aborted before it was done.".to_owned()),
         None if dir.is_aborted(task.attempt) => (TaskStatus::Aborted, "Aborted before it was done.".to_owned()),
-        Some(End::Interrupted) | None => (TaskStatus::Interrupted, interrupted(dir.id(), task.status)),
+        Some(End::Interrupted | End::Parked) | None => (TaskStatus::Interrupted, interrupted(dir.id(), task.status)),
     };
     let mut before = Tally::default();
     dir.earlier(task.attempt).iter().for_each(|report| before.add(report.tally()));
@@ -131,6 +133,9 @@ fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
         ended: now(),
         took: Duration::ZERO,
         dir: dir.path().to_owned(),
+        verified: Vec::new(),
+        files: Vec::new(),
+        assumptions: Vec::new(),
     }
 }
 

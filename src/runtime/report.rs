@@ -37,7 +37,8 @@ fn word(status: TaskStatus) -> &'static str {
         TaskStatus::Failed => "failed",
         TaskStatus::Aborted => "aborted",
         TaskStatus::LimitTurns => "limited",
-        TaskStatus::Interrupted | TaskStatus::Queued | TaskStatus::Running => "interrupted",
+        TaskStatus::Partial => "partial",
+        TaskStatus::Interrupted | TaskStatus::Queued | TaskStatus::Running | TaskStatus::Parked => "interrupted",
     }
 }
 

@@ -168,8 +168,12 @@ fn revive(dir: &TaskDir, session: &SessionId, ears: Box<Ears>) -> Result<Revived
     let status = dir.result().ok().flatten().map_or(task.status, |report| report.status);
     match status {
         TaskStatus::Done => return Err(ControlError::IsDone(dir.id())),
-        TaskStatus::Queued | TaskStatus::Running => return Err(ControlError::GoesOn(dir.id())),
-        TaskStatus::Failed | TaskStatus::Aborted | TaskStatus::LimitTurns | TaskStatus::Interrupted => {}
+        TaskStatus::Queued | TaskStatus::Running | TaskStatus::Parked => return Err(ControlError::GoesOn(dir.id())),
+        TaskStatus::Failed
+        | TaskStatus::Aborted
+        | TaskStatus::LimitTurns
+        | TaskStatus::Partial
+        | TaskStatus::Interrupted => {}
     }
     let attempt = task.attempt.saturating_add(1);
     dir.begin_attempt(attempt, session.as_str()).map_err(files)?;

@@ -77,6 +77,15 @@ impl Entry {
             spent: total.spent,
             place_in_queue: place,
             agent: self.brief.agent.clone(),
+            context: reading.context,
+            window: 0,
+            budget: self.brief.budget,
+            score: Vec::new(),
+            flat: 0,
+            quiet: None,
+            questions: Vec::new(),
+            after: self.brief.after.clone(),
+            priority: self.brief.priority,
         }
     }
 }

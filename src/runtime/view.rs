@@ -6,10 +6,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Bill, Block, Image, Message, NoteId, Role, Spent, Tally, Usage};
+use crate::message::{Bill, Block, Budget, Image, Message, NoteId, Role, Spent, Tally, Usage};
 use crate::model::{Fault, ModelId};
 use crate::session::{Posted, SessionError, SessionId};
-use crate::task::{Brief, TaskError, TaskId, TaskReport, TaskStatus};
+use crate::task::{Brief, Priority, Question, TaskError, TaskId, TaskReport, TaskStatus};
 use crate::workspace::{Owner, WorkspaceError};
 
 /// Names one run of a main agent: from a line or report to its outcome. Rising within a program's life.
@@ -119,6 +119,24 @@ pub struct TaskRow {
     pub place_in_queue: Option<usize>,
     /// The role that does it.
     pub agent: Option<String>,
+    /// Tokens in the model's window after its last call; 0 before the first.
+    pub context: u64,
+    /// Tokens that the window holds; 0 while no worker is on it.
+    pub window: u64,
+    /// What it may use.
+    pub budget: Budget,
+    /// How much that is new the last turns brought, at most eight, the youngest last; each from 0 to 7.
+    pub score: Vec<u8>,
+    /// Turns in a row that brought nothing.
+    pub flat: u32,
+    /// Since anything was heard of its run, a byte of the model or of a tool; `None` when it has no run.
+    pub quiet: Option<Duration>,
+    /// Its open questions.
+    pub questions: Vec<Question>,
+    /// The tasks that it waits for.
+    pub after: Vec<TaskId>,
+    /// When it begins, compared with others that wait.
+    pub priority: Priority,
 }
 
 /// All that is known of one task.

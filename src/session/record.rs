@@ -164,6 +164,18 @@ pub enum End {
     Interrupted,
     /// The turns were used up.
     TurnLimit,
+    /// Another limit was reached; the text says which.
+    BudgetSpent {
+        /// As in `$0.50 of $0.50`.
+        what: String,
+    },
+    /// It rests until a question is answered.
+    Parked,
+    /// It went round in circles.
+    Stuck {
+        /// The facts that say so.
+        evidence: String,
+    },
     /// A fault.
     Failed {
         /// One line.

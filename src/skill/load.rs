@@ -56,7 +56,7 @@ impl Tool for LoadSkill {
             let name = self.signature.read::<Args>(&args)?.args.name;
             let text = text(&self.skills, &name)?;
             let path = self.skills.find(&name).map(|skill| skill.path.clone());
-            Ok(ToolOutput { text, details: json!({"skill": name, "path": path}) })
+            Ok(ToolOutput::new(text, json!({"skill": name, "path": path})))
         })
     }
 }

@@ -12,6 +12,7 @@ use super::front::{ResultFront, TaskFront};
 use super::progress::{append_line, read_tail};
 use super::{Brief, TaskId, TaskReport, TaskStatus};
 use crate::markdown::{self, MarkdownError};
+use crate::message::BudgetError;
 use crate::workspace::write_atomic;
 
 /// The directory of one task, `.tasks/t_001`.
@@ -60,6 +61,14 @@ pub enum TaskError {
         id: TaskId,
         /// Where and what.
         source: MarkdownError,
+    },
+    /// Its task.md names a budget that is none.
+    #[error("task {id}: {source}, in task.md")]
+    Budget {
+        /// Which task.
+        id: TaskId,
+        /// What is written there.
+        source: BudgetError,
     },
     /// The disk refused.
     #[error("cannot use {}: {source}", path.display())]
@@ -202,7 +211,8 @@ impl TaskDir {
     pub fn task(&self) -> Result<Task, TaskError> {
         let markdown::Document { front, body } = self.load::<TaskFront>("task.md")?;
         let (status, created, attempt) = (front.status, front.created, front.attempt);
-        Ok(Task { dir: self.clone(), status, created, attempt, brief: front.brief(body) })
+        let brief = front.brief(body).map_err(|source| TaskError::Budget { id: self.id, source })?;
+        Ok(Task { dir: self.clone(), status, created, attempt, brief })
     }
 
     /// Changes the status in task.md and nothing else in it.

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Brief, TaskDir, TaskId, TaskReport, TaskStatus, now};
-use crate::message::{Spent, Usage, Usd};
+use super::{Brief, Priority, TaskDir, TaskId, TaskReport, TaskStatus, now};
+use crate::message::{Budget, BudgetError, Spent, Usage, Usd};
 
 /// The frontmatter of task.md. Keys that this version does not know are kept when the file is rewritten.
 #[derive(Serialize, Deserialize)]
@@ -24,6 +24,12 @@ pub(super) struct TaskFront {
     touches: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_turns: Option<u32>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    budget: Value,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    after: Vec<TaskId>,
+    #[serde(default, skip_serializing_if = "is_normal")]
+    priority: Priority,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
     #[serde(default = "first")]
@@ -58,10 +64,20 @@ pub(super) struct ResultFront {
     /// Calls whose price nobody knows. Files of early versions know no cost at all.
     #[serde(default)]
     cost_unknown_calls: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    verified: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    assumptions: Vec<String>,
 }
 
 fn first() -> u32 {
     1
+}
+
+fn is_normal(priority: &Priority) -> bool {
+    *priority == Priority::Normal
 }
 
 fn is_first(number: &u32) -> bool {
@@ -79,6 +95,9 @@ impl TaskFront {
             model: brief.model.clone(),
             touches: brief.touches.clone(),
             max_turns: brief.max_turns,
+            budget: brief.budget.value(),
+            after: brief.after.clone(),
+            priority: brief.priority,
             session: brief.session.clone(),
             depth: brief.depth,
             attempt: 1,
@@ -86,17 +105,22 @@ impl TaskFront {
         }
     }
 
-    pub(super) fn brief(self, body: String) -> Brief {
-        Brief {
+    /// # Errors
+    /// [`BudgetError`] when a hand wrote a budget that is none.
+    pub(super) fn brief(self, body: String) -> Result<Brief, BudgetError> {
+        Ok(Brief {
             title: self.title,
             body,
             agent: self.agent,
             model: self.model,
             touches: self.touches,
             max_turns: self.max_turns,
+            budget: Budget::read(&self.budget)?,
+            after: self.after,
+            priority: self.priority,
             session: self.session,
             depth: self.depth,
-        }
+        })
     }
 }
 
@@ -115,6 +139,9 @@ impl ResultFront {
             usage: report.usage,
             cost: report.spent.dollars(),
             cost_unknown_calls: Some(report.spent.unknown),
+            verified: report.verified.clone(),
+            files: report.files.clone(),
+            assumptions: report.assumptions.clone(),
         }
     }
 
@@ -138,6 +165,9 @@ impl ResultFront {
             ended: self.ended,
             took: took.unwrap_or(Duration::ZERO),
             dir: dir.path().to_owned(),
+            verified: self.verified,
+            files: self.files,
+            assumptions: self.assumptions,
         }
     }
 }

@@ -4,6 +4,7 @@ mod attempt;
 mod dir;
 mod front;
 mod progress;
+mod question;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,8 +16,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
 pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
+pub use question::{Asked, Asker, Question};
 
-use crate::message::{Spent, Tally, Usage};
+use crate::message::{Budget, Spent, Tally, Usage};
 
 /// Names one task of a workspace, written `t_001`; beyond 999 the number simply grows.
 ///
@@ -39,10 +41,29 @@ pub struct Brief {
     pub touches: Vec<String>,
     /// Model calls it may make; `None` leaves it to the role, then to the configuration.
     pub max_turns: Option<u32>,
+    /// What it may use besides; what is absent is left to the role, then to the configuration.
+    pub budget: Budget,
+    /// Tasks that must be over before it begins, whose results it is handed.
+    pub after: Vec<TaskId>,
+    /// Before or behind which others it waits for a place.
+    pub priority: Priority,
     /// The session whose main agent gets the report; set by the runtime.
     pub session: Option<String>,
     /// How many dispatches lie above it: 1 for a task of the main agent; set by the runtime.
     pub depth: u32,
+}
+
+/// Which tasks begin first when several wait; among equals the order of the dispatches decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// When no other waits.
+    Low,
+    /// As usual.
+    #[default]
+    Normal,
+    /// Before the others.
+    High,
 }
 
 /// Where a task stands.
@@ -61,6 +82,10 @@ pub enum TaskStatus {
     Aborted,
     /// It used up its turns; the answer is the wrap-up written in the last one.
     LimitTurns,
+    /// It used up another part of its budget; the answer tells how far it came.
+    Partial,
+    /// It rests until a question is answered.
+    Parked,
     /// The program ended before the task did.
     Interrupted,
 }
@@ -92,6 +117,12 @@ pub struct TaskReport {
     pub took: Duration,
     /// The task's directory, with result.md in it.
     pub dir: PathBuf,
+    /// What was checked after the last change, by the facts: `cargo test: exit 0`.
+    pub verified: Vec<String>,
+    /// Files that its tools changed, relative to the workspace where they are in it.
+    pub files: Vec<String>,
+    /// Questions that nobody answered, and the default that was taken.
+    pub assumptions: Vec<String>,
 }
 
 /// Text that names no task.
@@ -103,11 +134,12 @@ impl TaskStatus {
     /// Nothing more will happen to the task.
     pub fn is_over(self) -> bool {
         match self {
-            TaskStatus::Queued | TaskStatus::Running => false,
+            TaskStatus::Queued | TaskStatus::Running | TaskStatus::Parked => false,
             TaskStatus::Done
             | TaskStatus::Failed
             | TaskStatus::Aborted
             | TaskStatus::LimitTurns
+            | TaskStatus::Partial
             | TaskStatus::Interrupted => true,
         }
     }
@@ -121,6 +153,8 @@ impl TaskStatus {
             TaskStatus::Failed => "failed",
             TaskStatus::Aborted => "aborted",
             TaskStatus::LimitTurns => "limit_turns",
+            TaskStatus::Partial => "partial",
+            TaskStatus::Parked => "parked",
             TaskStatus::Interrupted => "interrupted",
         }
     }

@@ -53,6 +53,7 @@ impl Progress {
                     NoteKind::Steer => "steered",
                     NoteKind::FollowUp => "follow-up",
                     NoteKind::Line => "line",
+                    NoteKind::Answer => "answer",
                 };
                 Some(format!("{word} {} seen at turn {turn}: {}", note.id, note.text))
             }
@@ -70,6 +71,7 @@ impl Progress {
             | AgentEvent::Thinking { .. }
             | AgentEvent::CallOpened { .. }
             | AgentEvent::ToolProgress { .. }
+            | AgentEvent::Progressed { .. }
             | AgentEvent::TurnEnded { .. } => None,
         }
     }
@@ -143,6 +145,9 @@ fn ended(ending: &Ending) -> Option<String> {
         Ending::Completed { .. } => Some("done".to_owned()),
         Ending::Aborted => Some("aborted".to_owned()),
         Ending::TurnLimit { .. } => Some("turn limit reached".to_owned()),
+        Ending::BudgetSpent { what, .. } => Some(format!("used up: {what}")),
+        Ending::Parked => Some("waits for an answer".to_owned()),
+        Ending::Stuck { evidence } => Some(format!("stuck: {evidence}")),
         Ending::Failed { .. } => None,
     }
 }

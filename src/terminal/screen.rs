@@ -114,6 +114,8 @@ impl Screen {
                 }
                 vec![story::ended(self.look, report, &self.root)]
             }
+            (_, News::Asked(question)) => vec![story::asked(self.look, question)],
+            (_, News::Settled(question)) => story::settled(self.look, question).into_iter().collect(),
             // It is shown when the conversation is gone on with, and where its state is asked for.
             (_, News::Titled { .. }) => vec![],
             (Source::Main { .. }, News::TaskQueued { .. } | News::TaskStarted { .. } | News::TaskEnded(_)) => vec![],
@@ -214,6 +216,7 @@ impl Voice {
             AgentEvent::Thinking { .. }
             | AgentEvent::CallOpened { .. }
             | AgentEvent::ToolProgress { .. }
+            | AgentEvent::Progressed { .. }
             | AgentEvent::TurnEnded { .. } => vec![],
         }
     }
@@ -245,6 +248,9 @@ impl Voice {
             Ending::Completed { .. } => {}
             Ending::Aborted => lines.push(format!("{} stopped", look.warn("■"))),
             Ending::TurnLimit { .. } => lines.push(format!("{} out of turns", look.warn("■"))),
+            Ending::BudgetSpent { what, .. } => lines.push(format!("{} spent: {}", look.warn("■"), clean(what))),
+            Ending::Parked => lines.push(format!("{} waits for an answer", look.warn("?"))),
+            Ending::Stuck { evidence } => lines.push(format!("{} stuck: {}", look.warn("■"), clean(evidence))),
             Ending::Failed { why } if !self.failed => lines.extend(self.failure(why, look)),
             Ending::Failed { .. } => {}
         }

@@ -9,7 +9,7 @@ use super::Look;
 use super::clean::one_line;
 use super::wrap::{columns, cut};
 use crate::message::{RawArgs, Spent, Tally, ToolCall, ToolResult};
-use crate::task::{TaskReport, TaskStatus};
+use crate::task::{Asked, Question, TaskReport, TaskStatus};
 
 /// Arguments that tell most about a call, best first.
 const TELLING: [&str; 12] =
@@ -115,6 +115,29 @@ pub fn ended(look: Look, report: &TaskReport, root: &Path) -> String {
     format!("{mark} {id} {status} {took}{cost} · {title} · {}", look.dim(file))
 }
 
+/// `? t_004 JWT or session cookie? [1] jwt* [2] cookie`; the star is at what is taken when nobody answers.
+pub fn asked(look: Look, question: &Question) -> String {
+    let option = |(at, option): (usize, &String)| {
+        let star = if *option == question.default { "*" } else { "" };
+        format!(" [{}] {}{star}", at + 1, one_line(option))
+    };
+    let options: String = question.options.iter().enumerate().map(option).collect();
+    format!("{} {} {}{options}", look.warn("?"), look.name(question.task), one_line(&question.text))
+}
+
+/// What became of a question; `None` while it is open.
+pub fn settled(look: Look, question: &Question) -> Option<String> {
+    let (name, task) = (question.name(), look.name(question.task));
+    Some(match &question.state {
+        Asked::Open => return None,
+        Asked::Answered { text, from, .. } => format!("  {task} {name} answered by {from}: {}", one_line(text)),
+        Asked::Defaulted { .. } => {
+            format!("  {task} {name}: nobody answered in time, so it is {}", one_line(&question.default))
+        }
+        Asked::Moot { why } => look.dim(format!("  {task} {name} needs no answer: {why}")),
+    })
+}
+
 /// `Σ 3 model calls · 12.3k tokens in (80% cached), 1.2k out · $0.0123`.
 pub fn tally(tally: &Tally) -> String {
     let Tally { calls, usage, spent } = tally;
@@ -139,7 +162,8 @@ pub fn mark(look: Look, status: TaskStatus) -> String {
         TaskStatus::Running => look.name("▶"),
         TaskStatus::Done => look.good("✓"),
         TaskStatus::Failed => look.bad("✗"),
-        TaskStatus::Aborted | TaskStatus::Interrupted | TaskStatus::LimitTurns => look.warn("■"),
+        TaskStatus::Parked => look.warn("?"),
+        TaskStatus::Aborted | TaskStatus::Interrupted | TaskStatus::LimitTurns | TaskStatus::Partial => look.warn("■"),
     }
 }
 

@@ -61,6 +61,8 @@ pub struct ToolOutput {
     pub text: String,
     /// For people and programs; never part of a request.
     pub details: Value,
+    /// The run rests after this turn: its next words come from outside.
+    pub parks: bool,
 }
 
 /// A failure that the model can act on: a sentence that names the thing and says what to do.
@@ -70,7 +72,18 @@ pub struct ToolError(String);
 impl ToolOutput {
     /// Text without details.
     pub fn text(text: impl Into<String>) -> ToolOutput {
-        ToolOutput { text: text.into(), details: Value::Null }
+        ToolOutput { text: text.into(), ..ToolOutput::default() }
+    }
+
+    /// Text and details.
+    pub fn new(text: impl Into<String>, details: Value) -> ToolOutput {
+        ToolOutput { text: text.into(), details, parks: false }
+    }
+
+    /// The run rests after this turn.
+    #[must_use]
+    pub fn parking(self) -> ToolOutput {
+        ToolOutput { parks: true, ..self }
     }
 
     /// Adds to the details what had to be mended in the arguments; without repairs nothing changes.

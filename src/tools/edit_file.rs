@@ -153,5 +153,5 @@ fn told(path: &str, line: usize, old: &str, new: &str) -> ToolOutput {
         diff.push(format!("… {more} more lines"));
     }
     let details = json!({ "line": line, "added": new.len(), "removed": old.len(), "diff": diff.join("\n") });
-    ToolOutput { text: format!("Edited {path} at line {line} (+{} -{})", new.len(), old.len()), details }
+    ToolOutput::new(format!("Edited {path} at line {line} (+{} -{})", new.len(), old.len()), details)
 }

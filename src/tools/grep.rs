@@ -72,7 +72,7 @@ impl Tool for Grep {
             let found = files::aside(cx, move |stop| search(&read.args, &policy, stop)).await?;
             let (text, details) = found;
             let text = self.output.fit(&text, cx).text;
-            Ok(ToolOutput { text, details }.noting(&read.repairs))
+            Ok(ToolOutput::new(text, details).noting(&read.repairs))
         }
         .boxed()
     }

@@ -75,7 +75,7 @@ impl Tool for List {
                 };
                 let empty = if entries == 0 { "(empty)\n" } else { "" };
                 let details = json!({ "entries": entries.min(MOST), "cut": entries > MOST });
-                Ok(ToolOutput { text: format!("{name}/\n{tree}{empty}{more}"), details })
+                Ok(ToolOutput::new(format!("{name}/\n{tree}{empty}{more}"), details))
             });
             Ok(listed.await?.noting(&read.repairs))
         }

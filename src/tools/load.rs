@@ -55,8 +55,7 @@ impl Tool for Load {
             let body = self.output.fit(&document.body, cx).text;
             // A file without frontmatter has none to show.
             let front = if document.front.is_null() { json!({}) } else { document.front };
-            Ok(ToolOutput { text: format!("{front}\n\n{body}"), details: json!({ "front": front }) }
-                .noting(&read.repairs))
+            Ok(ToolOutput::new(format!("{front}\n\n{body}"), json!({ "front": front })).noting(&read.repairs))
         }
         .boxed()
     }

@@ -110,5 +110,5 @@ fn show(args: &Args, bytes: &[u8], output: &OutputPolicy) -> Result<ToolOutput, 
         let _ = write!(told, "[lines {offset} to {} of {total}; go on with offset {next}]", next - 1);
     }
     let details = json!({ "lines": total, "first": offset, "last": next - 1, "bytes": bytes.len() });
-    Ok(ToolOutput { text: told, details })
+    Ok(ToolOutput::new(told, details))
 }

@@ -75,5 +75,5 @@ fn list(args: &Args, policy: &PathPolicy) -> Result<ToolOutput, ToolError> {
         lines.push("[cut: there are more files; name a folder below or a pattern]".to_owned());
     }
     let details = json!({ "docs": docs.len(), "skipped": scan.skipped.len(), "cut": scan.cut });
-    Ok(ToolOutput { text: lines.join("\n"), details })
+    Ok(ToolOutput::new(lines.join("\n"), details))
 }

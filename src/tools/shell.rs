@@ -100,7 +100,7 @@ impl Shell {
             "took_ms": u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
             "file": file,
         });
-        ToolOutput { text, details }
+        ToolOutput::new(text, details)
     }
 
     fn fitted(&self, output: &Captured, cx: &ToolContext) -> (String, Value) {

@@ -67,7 +67,7 @@ impl Tool for WriteFile {
                 let text = format!("{done} {path} ({lines} lines, {})", size(bytes as u64));
                 let details =
                     json!({ "created": written.created, "path": written.path, "lines": lines, "bytes": bytes });
-                Ok(ToolOutput { text, details })
+                Ok(ToolOutput::new(text, details))
             });
             Ok(written.await?.noting(&read.repairs))
         }

@@ -106,6 +106,7 @@ impl Observer for RunLog {
                     NoteKind::Steer => "steer",
                     NoteKind::FollowUp => "follow-up",
                     NoteKind::Line => "line",
+                    NoteKind::Answer => "answer",
                 };
                 // Writing to a String does not fail.
                 let _ = writeln!(state.news, "{kind} {}: {}", note.id, excerpt(&note.text));
@@ -126,6 +127,7 @@ impl Observer for RunLog {
             | AgentEvent::Thinking { .. }
             | AgentEvent::CallOpened { .. }
             | AgentEvent::ToolProgress { .. }
+            | AgentEvent::Progressed { .. }
             | AgentEvent::TurnEnded { .. } => {}
         }
     }
@@ -170,6 +172,9 @@ fn told(ending: &Ending) -> (&'static str, &str) {
         Ending::Completed { answer } => ("completed", answer),
         Ending::Aborted => ("aborted", ""),
         Ending::TurnLimit { answer } => ("at the turn limit", answer),
+        Ending::BudgetSpent { answer, .. } => ("with its budget spent", answer),
+        Ending::Parked => ("parked", ""),
+        Ending::Stuck { evidence } => ("stuck", evidence),
         Ending::Failed { why } => ("failed", why),
     }
 }

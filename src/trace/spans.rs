@@ -113,6 +113,8 @@ impl Observer for Spans {
                 state.fault = Some(excerpt(why));
                 self.within(state, Event::Error { why: excerpt(why) });
             }
+            // It is in the progress file of the task.
+            AgentEvent::Progressed { .. } => {}
             AgentEvent::TurnEnded { .. } => self.turn_ended(state, None),
             AgentEvent::RunEnded { ending } => self.run_ended(state, ending),
         }
@@ -191,6 +193,9 @@ impl Spans {
             Ending::Completed { .. } => ("completed", None),
             Ending::Aborted => ("aborted", None),
             Ending::TurnLimit { .. } => ("turn_limit", None),
+            Ending::BudgetSpent { .. } => ("budget_spent", None),
+            Ending::Parked => ("parked", None),
+            Ending::Stuck { evidence } => ("stuck", Some(excerpt(evidence))),
             Ending::Failed { why } => ("failed", Some(excerpt(why))),
         };
         let cause = error.clone().or(state.fault.take()).unwrap_or_else(|| reason.to_owned());

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Control;
-use crate::message::{CallId, RawArgs, ToolSpec};
+use crate::message::{Budget, CallId, RawArgs, ToolSpec};
 use crate::runtime::roster::Patron;
-use crate::task::Brief;
+use crate::task::{Brief, Priority};
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
@@ -70,6 +70,9 @@ impl Dispatch {
             model: args.model.filter(|model| !model.is_empty()),
             touches: args.touches,
             max_turns: args.max_turns,
+            budget: Budget::default(),
+            after: Vec::new(),
+            priority: Priority::default(),
             session: Some(self.control.patron.session.to_string()),
             depth: self.control.depth + 1,
         };

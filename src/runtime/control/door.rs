@@ -135,6 +135,15 @@ fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
         spent: result.map(|report| report.spent).unwrap_or_default(),
         place_in_queue: None,
         agent: task.brief.agent.clone(),
+        context: 0,
+        window: 0,
+        budget: task.brief.budget,
+        score: Vec::new(),
+        flat: 0,
+        quiet: None,
+        questions: Vec::new(),
+        after: Vec::new(),
+        priority: task.brief.priority,
     }
 }
 

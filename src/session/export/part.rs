@@ -101,6 +101,7 @@ fn one(entry: &Entry, tell: Tell<'_>) -> std::io::Result<()> {
                 NoteKind::Steer => "steer",
                 NoteKind::FollowUp => "follow-up",
                 NoteKind::Line => "line",
+                NoteKind::Answer => "answer",
             };
             said("you", &format!("You, {kind} {}", note.id), &Message::user(note.text.clone()))
         }
@@ -116,6 +117,9 @@ fn one(entry: &Entry, tell: Tell<'_>) -> std::io::Result<()> {
             End::Aborted => tell(Part::Mark("Stopped.".to_owned())),
             End::Interrupted => tell(Part::Mark("The program ended.".to_owned())),
             End::TurnLimit => tell(Part::Mark("The turns were used up.".to_owned())),
+            End::BudgetSpent { what } => tell(Part::Mark(format!("Used up: {what}."))),
+            End::Parked => tell(Part::Mark("It waited for an answer.".to_owned())),
+            End::Stuck { evidence } => tell(Part::Mark(format!("Stuck: {evidence}."))),
             End::Failed { why } => tell(Part::Mark(format!("Failed: {why}."))),
         },
         Record::Dropped { notes, why } => {

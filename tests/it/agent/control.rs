@@ -303,3 +303,47 @@ async fn an_end_of_the_program_is_told_from_an_abort_by_a_person() {
         assert_eq!(played.session.end(), Some(&end));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_parks_rests_with_every_call_answered() {
+    let played = Scenario::new()
+        .tool(Stub::with("ask", millis(10), End::Park("asked as q_001".into()), None))
+        .calls("", &[("c1", "ask", "{}"), ("c2", "echo", "{}")])
+        .says("never asked for")
+        .play()
+        .await;
+    assert_eq!(played.outcome(), Outcome::Parked);
+    assert_eq!(played.requests.len(), 1);
+    assert_eq!(played.context()[2..], ["c1 = asked as q_001", "c2 = {}"]);
+    assert_eq!(played.session.end(), Some(&session::End::Parked));
+    assert!(played.tiller.is_sealed());
+    assert_eq!(played.story().last().unwrap(), "parked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_steer_that_waits_when_a_run_would_park_is_heard_first() {
+    let played = Scenario::new()
+        .tool(Stub::with("ask", millis(500), End::Park("asked as q_001".into()), None))
+        .calls("", &[("c1", "ask", "{}")])
+        .says("then cookies")
+        .steer_at(millis(300), "use cookies")
+        .play()
+        .await;
+    assert_eq!(played.outcome(), answered("then cookies"));
+    assert_eq!(played.requests[1][2..], ["c1 = asked as q_001", "user: use cookies"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_heard_like_a_steer_and_clears_no_follow_up() {
+    let played = Scenario::new()
+        .calls("", &[("c1", "echo", "{}")])
+        .says("jwt it is")
+        .says("docs too")
+        .follow_up_at(millis(20), "and the docs")
+        .post_at(millis(30), NoteKind::Answer, millis(10), Some("jwt"))
+        .play()
+        .await;
+    assert_eq!(played.outcome(), answered("docs too"));
+    let lasts: Vec<&str> = played.requests.iter().map(|request| request.last().unwrap().as_str()).collect();
+    assert_eq!(lasts, ["user: hi", "user: jwt", "user: and the docs"]);
+}

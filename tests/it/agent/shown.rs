@@ -24,16 +24,21 @@ pub fn line(event: &AgentEvent) -> String {
         }
         AgentEvent::Noted { note, .. } => match note.kind {
             NoteKind::Steer => format!("steer {} {}", note.id, note.text),
+            NoteKind::Answer => format!("answer {} {}", note.id, note.text),
             NoteKind::FollowUp | NoteKind::Line => format!("follow-up {} {}", note.id, note.text),
         },
         AgentEvent::Compacted { before, after, .. } => format!("compacted {}", before > after),
         AgentEvent::Retrying { attempt, wait, why } => format!("retrying {attempt} in {wait:?}: {why}"),
         AgentEvent::Failed { why } => format!("failed {why}"),
+        AgentEvent::Progressed { turn, score, flat } => format!("turn {turn} scored {score}, flat {flat}"),
         AgentEvent::TurnEnded { turn } => format!("turn {turn} ended"),
         AgentEvent::RunEnded { ending } => match ending {
             Ending::Completed { answer } => format!("completed {answer}"),
             Ending::Aborted => "aborted".into(),
             Ending::TurnLimit { answer } => format!("turn limit {answer}"),
+            Ending::BudgetSpent { what, answer } => format!("spent {what}: {answer}"),
+            Ending::Parked => "parked".into(),
+            Ending::Stuck { evidence } => format!("stuck {evidence}"),
             Ending::Failed { why } => format!("ended failed {why}"),
         },
     }

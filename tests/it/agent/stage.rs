@@ -319,6 +319,8 @@ pub enum End {
     Fail(String),
     Panic(String),
     Say(String),
+    /// Says so, and the run rests.
+    Park(String),
     /// Ends by itself when cancelled, with a word about it.
     Heed,
 }
@@ -351,8 +353,9 @@ impl Tool for Stub {
                 _ => tokio::time::sleep(self.wait).await,
             }
             match &self.end {
-                End::Echo => Ok(ToolOutput { text: args.0.clone(), details: json!({"seen": args.0}) }),
+                End::Echo => Ok(ToolOutput::new(args.0.clone(), json!({"seen": args.0}))),
                 End::Say(text) => Ok(ToolOutput::text(text)),
+                End::Park(text) => Ok(ToolOutput::text(text).parking()),
                 End::Fail(why) => Err(ToolError::new(why)),
                 End::Panic(words) => panic!("{words}"),
                 End::Heed => {

@@ -131,6 +131,9 @@ fn a_workers_comings_and_goings_are_lines_of_their_own() {
         ended: Timestamp::UNIX_EPOCH,
         took: TOOK,
         dir: PathBuf::from("/w/.tasks/t_003"),
+        verified: Vec::new(),
+        files: Vec::new(),
+        assumptions: Vec::new(),
     };
     let note = Note { id: NoteId(3), kind: NoteKind::FollowUp, text: "then tidy".into() };
     let news = vec![

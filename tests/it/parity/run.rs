@@ -19,7 +19,7 @@ use tillerman::tool::{FnTool, Tool, ToolContext, ToolError, ToolOutput};
 use super::scene::{Scene, tool};
 
 fn bell() -> Arc<dyn Tool> {
-    tool("bell", || Ok(ToolOutput { text: "ding".into(), details: json!({"volume": 3}) }))
+    tool("bell", || Ok(ToolOutput::new("ding", json!({"volume": 3}))))
 }
 
 fn ring() -> Step {

@@ -14,6 +14,9 @@ use tillerman::task::{self, Brief, TaskDir, TaskError, TaskId, TaskReport, TaskS
 
 fn brief() -> Brief {
     Brief {
+        budget: "$0.50 400k tokens 90s".parse().unwrap(),
+        after: vec![TaskId(1), TaskId(7)],
+        priority: tillerman::task::Priority::High,
         title: "count: lines \"and\" words".to_owned(),
         body: "Count them.\n\n---\nnot frontmatter\n".to_owned(),
         agent: Some("researcher".to_owned()),
@@ -40,6 +43,9 @@ fn report(dir: &TaskDir) -> TaskReport {
         ended: started + Duration::from_secs(65),
         took: Duration::from_secs(65),
         dir: dir.path().to_owned(),
+        verified: vec!["cargo test: exit 0".to_owned()],
+        files: vec!["src/main.rs".to_owned()],
+        assumptions: vec!["q_001 JWT or cookie? jwt".to_owned()],
     }
 }
 

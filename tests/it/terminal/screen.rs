@@ -148,6 +148,9 @@ fn a_worker_is_told_by_its_news_and_by_the_notes_it_has_seen() {
         ended: Timestamp::UNIX_EPOCH,
         took: Duration::from_secs(41),
         dir: PathBuf::from("/w/.tasks/t_004"),
+        verified: Vec::new(),
+        files: Vec::new(),
+        assumptions: Vec::new(),
     };
     let mut lines = screen.show(&envelope(task.clone(), News::TaskQueued { title: "check docs".into(), ahead: 2 }));
     lines.extend(screen.show(&envelope(task.clone(), News::TaskStarted { title: "check docs".into() })));

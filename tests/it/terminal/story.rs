@@ -76,6 +76,9 @@ fn a_tasks_end_says_how_when_and_where() {
         ended: Timestamp::UNIX_EPOCH,
         took: Duration::from_secs(41),
         dir: PathBuf::from("/w/.tasks/t_004"),
+        verified: Vec::new(),
+        files: Vec::new(),
+        assumptions: Vec::new(),
     };
     let line = ended(PLAIN, &report, Path::new("/w"));
     assert_eq!(line, "✓ t_004 done 41s · check docs · .tasks/t_004/result.md");
