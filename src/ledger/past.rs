@@ -1,0 +1,163 @@
+//! What ledger.jsonl says of tasks: what each has used in all its attempts, and what tasks like a new one took.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::line::Line;
+use super::sums::{Currency, Sums};
+
+/// How far back it is read, in bytes: several hundred thousand calls.
+const REACH: u64 = 128 << 20;
+/// Longer lines are none.
+const LONGEST: u64 = 64 << 10;
+/// Most tasks that an estimate is made of; the latest count.
+const SIMILAR: usize = 50;
+/// Fewer are given with the least and the most that one took.
+const FEW: usize = 4;
+
+/// All of it.
+#[derive(Default)]
+pub(super) struct Past {
+    lives: HashMap<(String, i64), Life>,
+    today: Sums,
+    next: u64,
+}
+
+/// One task.
+struct Life {
+    agent: Option<String>,
+    model: String,
+    sums: Sums,
+    /// The number of its latest line.
+    last: u64,
+}
+
+/// What tasks like another took: half of them lie between the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// A quarter took less.
+    pub low: Sums,
+    /// A quarter took more.
+    pub high: Sums,
+    /// How many there are.
+    pub tasks: usize,
+}
+
+impl Past {
+    /// Reads the file; what begins before `old` and is of that day is what earlier programs used on it.
+    pub(super) fn read(path: &Path, old: u64, day: i64) -> Past {
+        let mut past = Past::default();
+        match past.load(path, old, day) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(path = %path.display(), %error, "what tasks have used before is not known");
+            }
+            Ok(()) | Err(_) => {}
+        }
+        past
+    }
+
+    fn load(&mut self, path: &Path, old: u64, day: i64) -> io::Result<()> {
+        let mut file = File::open(path)?;
+        let mut at = file.metadata()?.len().saturating_sub(REACH);
+        file.seek(SeekFrom::Start(at))?;
+        let mut lines = BufReader::with_capacity(256 << 10, file);
+        if at > 0 {
+            at += lines.skip_until(b'\n')? as u64;
+        }
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            let read = lines.by_ref().take(LONGEST).read_until(b'\n', &mut bytes)? as u64;
+            if read == 0 {
+                return Ok(());
+            }
+            if let Some(line) = Line::read(bytes.trim_ascii_end()) {
+                let more = self.take(&line);
+                if at < old && super::day(line.at) == day && line.task != "main" {
+                    self.today = self.today.plus(more);
+                }
+            }
+            at += read;
+            if read == LONGEST && bytes.last() != Some(&b'\n') {
+                at += lines.skip_until(b'\n')? as u64;
+            }
+        }
+    }
+
+    /// Takes a call and answers what it adds.
+    pub(super) fn take(&mut self, line: &Line<'_>) -> Sums {
+        self.next += 1;
+        let cost = line.cost();
+        let Some(born) = line.dispatched else { return cost };
+        let life = self.lives.entry((line.task.to_string(), born.as_second())).or_insert_with(|| Life {
+            agent: line.agent.as_deref().map(str::to_owned),
+            model: line.model.to_string(),
+            sums: Sums::default(),
+            last: 0,
+        });
+        let worked = Duration::from_millis(line.worked_ms);
+        let more = Sums { time: worked.saturating_sub(life.sums.time), ..cost };
+        life.sums = life.sums.plus(more);
+        life.last = self.next;
+        more
+    }
+
+    /// What programs before this one used today.
+    pub(super) fn today(&self) -> Sums {
+        self.today
+    }
+
+    /// What a task has used so far.
+    pub(super) fn of(&self, task: &str, created: Timestamp) -> Sums {
+        self.lives.get(&(task.to_owned(), created.as_second())).map(|life| life.sums).unwrap_or_default()
+    }
+
+    /// Tasks of the same role and model; where there are few, of the same model.
+    pub(super) fn estimate(
+        &self,
+        agent: Option<&str>,
+        model: &str,
+        is_open: impl Fn(&str) -> bool,
+    ) -> Option<Estimate> {
+        let same = |life: &&Life| life.model == model && life.sums.turns > 0;
+        let over = self.lives.iter().filter(|((task, _), _)| !is_open(task)).map(|(_, life)| life);
+        let alike: Vec<&Life> = over.filter(same).collect();
+        let of_role: Vec<&Life> = alike.iter().copied().filter(|life| life.agent.as_deref() == agent).collect();
+        let mut lives = if of_role.len() >= FEW { of_role } else { alike };
+        lives.sort_by_key(|life| std::cmp::Reverse(life.last));
+        lives.truncate(SIMILAR);
+        let quartile = |quarter: usize| {
+            Sums::each(|currency| {
+                let mut amounts: Vec<u64> = lives.iter().map(|life| life.sums.get(currency)).collect();
+                amounts.sort_unstable();
+                let last = amounts.len().saturating_sub(1);
+                let at = if lives.len() < FEW { last * (quarter / 2) } else { (last * quarter).div_ceil(4) };
+                amounts.get(at).copied().unwrap_or_default()
+            })
+        };
+        let tasks = lives.len();
+        (tasks > 0).then(|| Estimate { low: quartile(1), high: quartile(3), tasks })
+    }
+}
+
+impl fmt::Display for Estimate {
+    /// `est. $0.18-0.41 (9 similar tasks)`; tokens where nothing is known to cost money.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let currency = if self.high.usd.0 > 0 { Currency::Usd } else { Currency::Tokens };
+        let [low, high] = [self.low, self.high].map(|sums| currency.show(sums.get(currency)));
+        let tasks = if self.tasks == 1 { "1 similar task".to_owned() } else { format!("{} similar tasks", self.tasks) };
+        match low == high {
+            true => write!(f, "est. {high} ({tasks})"),
+            false => {
+                let low = low.trim_end_matches(" tokens");
+                write!(f, "est. {low}-{} ({tasks})", high.trim_start_matches('$'))
+            }
+        }
+    }
+}
