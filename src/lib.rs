@@ -8,6 +8,7 @@ pub mod args;
 pub mod cli;
 pub mod config;
 pub mod event;
+pub mod ledger;
 pub mod markdown;
 pub mod message;
 pub mod model;

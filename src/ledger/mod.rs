@@ -1,0 +1,271 @@
+//! Budgets that hold: what each task, all tasks of a day and a whole run may use, what they have used, and what is set
+//! aside for calls under way. Every model call is a line of ledger.jsonl. Whether to call is asked here before each call;
+//! who calls, and what a call may cost, is known elsewhere.
+
+mod account;
+mod books;
+mod line;
+mod past;
+mod pot;
+mod sums;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+pub use self::account::{Account, AtWork, Call, Purpose, Quote};
+pub use self::books::Balance;
+pub use self::past::Estimate;
+pub use self::sums::Sums;
+
+use self::books::Books;
+use self::line::{Line, Pen};
+use self::past::Past;
+use self::pot::{FLEET, WHOLE};
+use crate::message::{Budget, Change};
+
+/// The accounts of a program. Cheap to clone; clones are the same ledger.
+#[derive(Clone)]
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    books: Mutex<Books>,
+    written: Mutex<Written>,
+    /// `None` when nothing is kept.
+    path: Option<PathBuf>,
+    /// How long the file was when the program began.
+    old: u64,
+    /// Told of every change of a budget and of the time that is left.
+    changed: watch::Sender<()>,
+}
+
+/// The file.
+struct Written {
+    pen: Pen,
+    /// What is in it; read when it is first needed, by whoever may wait for the disk, and kept up from then on.
+    past: Option<Past>,
+}
+
+/// A task whose account is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// Its number, as in `t_001`.
+    pub task: String,
+    /// When it was dispatched; with the number it names the task for ever.
+    pub created: Timestamp,
+    /// The role that does it.
+    pub agent: Option<String>,
+    /// What it may use in all its attempts.
+    pub budget: Budget,
+}
+
+/// Whether the next call may be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leave {
+    /// By estimate one that sums up still fits behind it.
+    Call,
+    /// Only one that sums up.
+    SumUp {
+        /// What is nearly used up, as in `$0.46 of $0.50`.
+        what: String,
+    },
+    /// Not even that.
+    Nothing {
+        /// What is used up.
+        what: String,
+    },
+}
+
+/// Why a budget is not granted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Short {
+    /// What all share has not as much left.
+    #[error("{}", pot_is_short(wanted.as_deref(), left.as_deref(), limit))]
+    Pot {
+        /// What was asked for; `None` for no certain amount.
+        wanted: Option<String>,
+        /// What is left; `None` when nothing is.
+        left: Option<String>,
+        /// Of what, as in `$5.00 for all tasks of a day`.
+        limit: String,
+    },
+    /// A limit that is not there cannot be raised.
+    #[error("it has no limit that could be raised by {example}; set one, without the +")]
+    NoLimit {
+        /// What was asked for.
+        example: String,
+    },
+    /// The task is over.
+    #[error("its account is closed")]
+    Closed,
+}
+
+fn pot_is_short(wanted: Option<&str>, left: Option<&str>, limit: &str) -> String {
+    let left = left.map_or("nothing".to_owned(), |left| format!("only {left}"));
+    let wanted = wanted.map_or(String::new(), |wanted| format!(", and {wanted} was to be set aside"));
+    format!("{left} is left of {limit}{wanted}; ask for less, wait until other tasks end, or raise the limit")
+}
+
+impl Ledger {
+    /// The ledger in this file, which is made with the first call; `fleet` limits all tasks of a day (UTC) together,
+    /// `whole` everything that this program does. A fleet's limit needs to know what was used today, so then the file
+    /// is read at once.
+    pub fn open(path: &Path, fleet: Budget, whole: Budget) -> Ledger {
+        let ledger = Ledger::over(Some(path.to_owned()), fleet, whole);
+        if !fleet.is_unlimited() {
+            ledger.inner.past(|_| ());
+        }
+        ledger
+    }
+
+    /// A ledger that leaves no file.
+    pub fn in_memory(fleet: Budget, whole: Budget) -> Ledger {
+        Ledger::over(None, fleet, whole)
+    }
+
+    fn over(path: Option<PathBuf>, fleet: Budget, whole: Budget) -> Ledger {
+        let old = path.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
+        let inner = Inner {
+            books: Mutex::new(Books::new(fleet, whole, today())),
+            written: Mutex::new(Written { pen: Pen::new(path.clone()), past: None }),
+            path,
+            old,
+            changed: watch::Sender::new(()),
+        };
+        Ledger { inner: Arc::new(inner) }
+    }
+
+    /// Opens the account of a new task and sets its budget aside. Waits for nothing.
+    ///
+    /// # Errors
+    /// [`Short::Pot`] when what all share has not as much left.
+    pub fn dispatch(&self, opening: &Opening) -> Result<Account, Short> {
+        self.begin(opening, Sums::default())
+    }
+
+    /// Opens the account of a task that goes on, with what it has used before; one that is open already gets the budget
+    /// that is given. Reads the file: not for those who may not wait.
+    ///
+    /// # Errors
+    /// As [`Ledger::dispatch`].
+    pub fn resume(&self, opening: &Opening) -> Result<Account, Short> {
+        if self.inner.books().is_open(&opening.task) {
+            self.inner.books().replace(&opening.task, opening.budget);
+            self.inner.changed.send_replace(());
+            return Ok(self.account(opening));
+        }
+        let spent = self.inner.past(|past| past.of(&opening.task, opening.created));
+        self.begin(opening, spent)
+    }
+
+    fn begin(&self, opening: &Opening, spent: Sums) -> Result<Account, Short> {
+        let name: Arc<str> = opening.task.as_str().into();
+        self.inner.books().open(&name, opening.budget, spent, account::TASK, today())?;
+        Ok(self.account(opening))
+    }
+
+    fn account(&self, opening: &Opening) -> Account {
+        let Opening { task, created, agent, .. } = opening.clone();
+        Account::new(self.inner.clone(), task.into(), Some(created), agent, account::TASK)
+    }
+
+    /// The account of a conversation's main agent. It is limited by what limits the whole program only.
+    pub fn main(&self, session: &str) -> Account {
+        let name: Arc<str> = format!("main {session}").into();
+        let mut books = self.inner.books();
+        if !books.is_open(&name) {
+            // Only tasks are refused.
+            let _ = books.open(&name, Budget::default(), Sums::default(), account::MAIN, today());
+        }
+        drop(books);
+        Account::new(self.inner.clone(), name, None, None, account::MAIN)
+    }
+
+    /// Closes the account of a task that is over; what it did not use is free for others.
+    pub fn close(&self, task: &str) {
+        self.inner.books().close(task);
+        self.inner.changed.send_replace(());
+    }
+
+    /// Changes the budget of a task that is not over.
+    ///
+    /// # Errors
+    /// [`Short`] says what is missing; then nothing has changed.
+    pub fn change(&self, task: &str, change: Change) -> Result<Budget, Short> {
+        let budget = self.inner.books().change(task, change, today())?;
+        self.inner.changed.send_replace(());
+        Ok(budget)
+    }
+
+    /// What an order makes of a budget.
+    ///
+    /// # Errors
+    /// [`Short::NoLimit`] for a raise of what is not limited.
+    pub fn changed(budget: Budget, change: Change) -> Result<Budget, Short> {
+        books::changed(budget, change)
+    }
+
+    /// How a task that is not over stands; `None` for any other.
+    pub fn balance(&self, task: &str) -> Option<Balance> {
+        self.inner.books().balance(task)
+    }
+
+    /// How all tasks of this day stand, those of earlier programs too. Reads the file when nobody did before.
+    pub fn fleet(&self) -> Balance {
+        self.inner.past(|_| ());
+        self.inner.books().pot(FLEET, today())
+    }
+
+    /// How everything stands that this program did.
+    pub fn whole(&self) -> Balance {
+        self.inner.books().pot(WHOLE, today())
+    }
+
+    /// What tasks like this one took. Reads the file when nobody did before.
+    pub fn estimate(&self, agent: Option<&str>, model: &str) -> Option<Estimate> {
+        self.inner.past(|past| past.estimate(agent, model, |task| self.inner.books().is_open(task)))
+    }
+}
+
+impl Inner {
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at what the file says. Who writes to it waits meanwhile; the books do not.
+    fn past<T>(&self, look: impl FnOnce(&Past) -> T) -> T {
+        let mut written = self.written();
+        let past = written.past.get_or_insert_with(|| {
+            let past = self.path.as_ref().map_or_else(Past::default, |path| Past::read(path, self.old, today()));
+            self.books().recall(past.today());
+            past
+        });
+        look(past)
+    }
+}
+
+impl Written {
+    fn take(&mut self, line: &Line<'_>) {
+        self.pen.write(line);
+        if let Some(past) = &mut self.past {
+            past.take(line);
+        }
+    }
+}
+
+/// Days since 1970, UTC.
+fn today() -> i64 {
+    day(Timestamp::now())
+}
+
+fn day(at: Timestamp) -> i64 {
+    at.as_second().div_euclid(86_400)
+}
