@@ -8,6 +8,7 @@ mod cli;
 mod config;
 mod demo;
 mod house;
+mod ledger;
 mod markdown;
 mod message;
 mod model;
