@@ -14,6 +14,9 @@ pub use crate::workspace::defaults::Layer;
 /// Most characters of a description in the catalogue.
 const DESCRIPTION: usize = 400;
 
+/// Most characters of the texts that an agent has without loading them.
+const AT_HAND: usize = 16_000;
+
 /// A skill as far as it is known before it is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
@@ -34,6 +37,8 @@ pub struct Skill {
 pub struct Skills {
     skills: Arc<Vec<Skill>>,
     notices: Arc<Vec<Notice>>,
+    /// Names and texts of those that need not be loaded.
+    at_hand: Arc<Vec<(String, String)>>,
 }
 
 impl Skills {
@@ -45,7 +50,7 @@ impl Skills {
     /// `SKILLS_SNAPSHOT.md` of the workspace's state, for people to see what a model sees.
     pub fn discover(workspace: &Workspace) -> Skills {
         let (skills, notices) = discover::all(workspace);
-        let found = Skills { skills: Arc::new(skills), notices: Arc::new(notices) };
+        let found = Skills { skills: Arc::new(skills), notices: Arc::new(notices), at_hand: Arc::default() };
         discover::leave_snapshot(workspace, found.catalogue().as_deref().unwrap_or_default());
         found
     }
@@ -69,14 +74,31 @@ impl Skills {
     #[must_use]
     pub fn only(&self, names: &[String]) -> Skills {
         let skills = self.skills.iter().filter(|skill| names.contains(&skill.name)).cloned().collect();
-        Skills { skills: Arc::new(skills), notices: self.notices.clone() }
+        Skills { skills: Arc::new(skills), ..self.clone() }
     }
 
-    /// Names and descriptions for a system prompt; `None` when there is nothing to load.
+    /// The same skills with their texts in the catalogue, so that nobody need load them. What does not fit, and what
+    /// cannot be read, is loaded as ever.
+    #[must_use]
+    pub fn at_hand(&self) -> Skills {
+        let mut room = AT_HAND;
+        let fits = |skill: &Skill| {
+            let text = self.text(&skill.name).ok()?;
+            room = room.checked_sub(text.chars().count())?;
+            Some((skill.name.clone(), text))
+        };
+        let at_hand = Arc::new(self.skills.iter().filter_map(fits).collect());
+        Skills { at_hand, ..self.clone() }
+    }
+
+    /// Names and descriptions for a system prompt, and the texts that are at hand; `None` when there is nothing.
     pub fn catalogue(&self) -> Option<String> {
         let line = |skill: &Skill| format!("- {}: {}\n", skill.name, one_line(&skill.description));
         let lines: String = self.for_models().map(line).collect();
-        (!lines.is_empty()).then(|| format!("{}\n{lines}", include_str!("catalogue.md").trim_end()))
+        let head = (!lines.is_empty()).then(|| format!("{}\n{lines}", include_str!("catalogue.md").trim_end()));
+        let texts = self.at_hand.iter().map(|(_, text)| text.clone());
+        let parts: Vec<String> = head.into_iter().chain(texts).collect();
+        (!parts.is_empty()).then(|| parts.join("\n"))
     }
 
     /// The tool `load_skill`, which answers the text of a skill; `None` when there is nothing to load.
@@ -94,8 +116,10 @@ impl Skills {
         load::text(self, name)
     }
 
+    /// Those that a model may load and has not at hand.
     fn for_models(&self) -> impl Iterator<Item = &Skill> {
-        self.skills.iter().filter(|skill| skill.for_models)
+        let at_hand = |skill: &Skill| self.at_hand.iter().any(|(name, _)| *name == skill.name);
+        self.skills.iter().filter(move |skill| skill.for_models && !at_hand(skill))
     }
 }
 

@@ -197,6 +197,20 @@ fn the_catalogue_has_a_line_for_each_skill_that_a_model_may_load() {
 }
 
 #[test]
+fn skills_at_hand_are_in_the_catalogue_as_they_would_be_loaded_as_far_as_they_fit() {
+    let long = format!("---\ndescription: Long.\n---\n{}", "word ".repeat(3_300));
+    let scene = scene(&[("ws/skills/a.md", &skill("a", "Short.")), ("ws/skills/b.md", &long)]);
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let both = scene.skills().only(&names(&["a", "b"])).at_hand();
+    let catalogue = both.catalogue().unwrap();
+    assert!(catalogue.contains("\n- b: Long.\n") && !catalogue.contains("- a: "), "{catalogue}");
+    assert!(catalogue.ends_with(&both.text("a").unwrap()), "{catalogue}");
+    let one = scene.skills().only(&names(&["a"])).at_hand();
+    assert_eq!(one.catalogue(), one.text("a").ok());
+    assert!(one.tool().is_none(), "there is nothing left to load");
+}
+
+#[test]
 fn without_skills_there_is_no_block_and_no_tool() {
     let none = scene(&[]).skills().only(&[]);
     assert_eq!((none.list().len(), none.catalogue()), (0, None));
