@@ -1,13 +1,14 @@
 //! What the settings mean: numbers in their ranges, words from their lists, a model that exists.
 
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::keys::KEYS;
 use super::raw::{Place, Raw, Setting};
-use super::{ConfigError, CrewLimits, Durability, Origin};
+use super::{Agents, AgentsFrom, ConfigError, CrewLimits, Durability, Origin};
 use crate::agent::Limits;
 use crate::model::ModelId;
 use crate::model::catalog::{Choice, Models, Settings};
@@ -155,6 +156,14 @@ impl<'a> Checked<'a> {
         })
     }
 
+    pub(super) fn agents(&self, root: &Path) -> Result<Agents, ConfigError> {
+        let words = [("on", AgentsFrom::Everywhere), ("built-in", AgentsFrom::BuiltIn), ("off", AgentsFrom::Nowhere)];
+        let from = self.word("agents", &words, AgentsFrom::Everywhere)?;
+        let key = "agents_folder";
+        let folder = self.raw.get(key).map(|setting| self.text(setting, key, "a folder, like team/agents"));
+        Ok(Agents { from, folder: folder.transpose()?.map(|folder| root.join(folder)) })
+    }
+
     pub(super) fn profile(&self) -> Result<Profile, ConfigError> {
         let words = [("free", Profile::Free), ("workspace", Profile::Workspace), ("curated", Profile::Curated)];
         self.word("profile", &words, Profile::Workspace)
@@ -221,6 +230,7 @@ impl<'a> Checked<'a> {
         let written = match &setting.value {
             // YAML 1.1 readers taught people that a bare `off` is a truth value.
             Value::Bool(false) => "off".to_owned(),
+            Value::Bool(true) => "on".to_owned(),
             value => plain(value).trim().to_ascii_lowercase(),
         };
         let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");

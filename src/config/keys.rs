@@ -38,6 +38,8 @@ pub(super) const KEYS: &[Key] = &[
     key("workers", Some("8"), false),
     key("queue", Some("256"), false),
     key("depth", Some("1"), false),
+    key("agents", Some("on"), false),
+    key("agents_folder", None, false),
     key("parallel_tools", Some("true"), true),
     key("tools", None, true),
     key("shell_timeout", Some("120"), false),

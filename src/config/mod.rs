@@ -49,6 +49,8 @@ pub struct Config {
     pub worker: Limits,
     /// Limits of the crew.
     pub crew: CrewLimits,
+    /// Which named agents there are.
+    pub agents: Agents,
     /// How long a command may take when the model does not say.
     pub shell_timeout: Duration,
     /// What the main agent's tools may read and write.
@@ -76,6 +78,27 @@ pub struct CrewLimits {
     pub queued: usize,
     /// Dispatches above a task: at 1 only the main agent dispatches.
     pub depth: u32,
+}
+
+/// Which named agents there are (S1-32).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agents {
+    /// Where they come from.
+    pub from: AgentsFrom,
+    /// One more folder of them, whose files go before all others of the same name.
+    pub folder: Option<PathBuf>,
+}
+
+/// Where named agents come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AgentsFrom {
+    /// The program, the home and the workspace.
+    #[default]
+    Everywhere,
+    /// The program alone.
+    BuiltIn,
+    /// Nowhere: all workers are plain ones.
+    Nowhere,
 }
 
 /// When a journal is forced to the disk.
@@ -209,6 +232,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     warnings.extend(ids.filter_map(|id| models.doubt(id)));
     Ok(Config {
         crew: checked.crew()?,
+        agents: checked.agents(workspace.root())?,
         shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
         profile: checked.profile()?,
         tools: checked.words("tools", "a list of names, like [shell, read_file]")?,

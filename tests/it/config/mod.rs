@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tillerman::agent::Limits;
-use tillerman::config::{self, Config, CrewLimits, Durability, Flags, Place};
+use tillerman::config::{self, Agents, AgentsFrom, Config, CrewLimits, Durability, Flags, Place};
 use tillerman::workspace::Workspace;
 use tillerman::workspace::policy::Profile;
 
@@ -139,13 +139,15 @@ fn a_key_without_a_value_leaves_it_to_the_layers_below() {
 fn every_setting_reaches_its_place() {
     let settings = "max_tokens: 1000\ncontext_window: 50000\nmax_turns: 5\nworker_max_turns: 6\nworkers: 1\nqueue: 0\n\
                     depth: 0\nparallel_tools: false\ntools: [shell, list]\nshell_timeout: 9\nprofile: curated\n\
-                    durability: off";
+                    durability: off\nagents: built-in\nagents_folder: team/agents";
     let config = Scene::new().trusted().file("ws/config.md", &front(settings)).config();
     let limits = Limits { max_tokens: 1000, context_window: 50_000, parallel: false, ..Limits::default() };
     assert_eq!(config.main, Limits { max_turns: Some(5), ..limits.clone() });
     assert_eq!(config.worker, Limits { max_turns: Some(6), ..limits });
     assert_eq!(config.crew, CrewLimits { running: 1, queued: 0, depth: 0 });
     assert_eq!(config.tools, Some(vec!["shell".to_owned(), "list".to_owned()]));
+    let folder = Some(config.workspace.root().join("team/agents"));
+    assert_eq!(config.agents, Agents { from: AgentsFrom::BuiltIn, folder });
     assert_eq!(config.shell_timeout, Duration::from_secs(9));
     assert_eq!((config.profile, config.durability), (Profile::Curated, Durability::Off));
     let config = Scene::new().env("TILLERMAN_TOOLS", " shell, list ,").env("TILLERMAN_MAX_TOKENS", "8_000").config();
