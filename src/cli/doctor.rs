@@ -12,13 +12,14 @@ use crate::args::Common;
 use crate::config::{Config, Named};
 use crate::model::ModelId;
 use crate::model::choice::Standing;
-use crate::role::Roles;
+use crate::role::Role;
+use crate::runtime::named_agents;
 use crate::skill::Skills;
 use crate::task;
 use crate::terminal::clean::{clean, one_line};
 use crate::terminal::exit::Exit;
 use crate::terminal::{Look, is_dumb};
-use crate::workspace::Workspace;
+use crate::workspace::defaults::Layer;
 
 /// Files of the workspace that become part of a prompt.
 const PROMPT_FILES: [&str; 5] = ["config.md", "AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md"];
@@ -89,7 +90,7 @@ fn of_config(config: &Config) -> Vec<Row> {
         },
     });
     rows.extend(config.warnings.iter().map(|warning| row("settings", Mark::Warn, clean(warning))));
-    rows.extend(of_sets(workspace));
+    rows.extend(of_sets(config));
     rows.extend(PROMPT_FILES.iter().map(|name| of_file(workspace.root(), name)));
     rows.push(of_tasks(&workspace.tasks()));
     rows
@@ -125,19 +126,38 @@ fn of_named(config: &Config, named: &Named) -> Row {
     }
 }
 
-/// Skills and roles: how many, and what is wrong with those that are not among them.
-fn of_sets(workspace: &Workspace) -> Vec<Row> {
-    let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
-    let names = |names: Vec<&str>| format!("{}: {}", names.len(), names.join(", "));
-    let skill_names = skills.list().iter().map(|skill| skill.name.as_str()).collect();
-    let role_names = roles.list().iter().map(|role| role.name.as_str()).collect();
-    let notices = skills.notices().iter().chain(roles.notices());
-    let mut rows = vec![
-        row("files", Mark::Good, one_line(&format!("skills {}", names(skill_names)))),
-        row("files", Mark::Good, one_line(&format!("agents {}", names(role_names)))),
-    ];
-    rows.extend(notices.map(|notice| row("files", Mark::Warn, one_line(&notice.to_string()))));
+/// Skills and named agents: which there are, and what is wrong with their files.
+fn of_sets(config: &Config) -> Vec<Row> {
+    let skills = Skills::discover(&config.workspace);
+    let roles = named_agents(config, &skills, &[]);
+    let names: Vec<&str> = skills.list().iter().map(|skill| skill.name.as_str()).collect();
+    let found = format!("skills {}: {}", names.len(), names.join(", "));
+    let mut rows = vec![row("files", Mark::Good, one_line(&found))];
+    rows.extend(skills.notices().iter().map(|notice| row("files", Mark::Warn, one_line(&notice.to_string()))));
+    if roles.list().is_empty() {
+        rows.push(row("agents", Mark::Absent, "none: agents is off in the settings".to_owned()));
+    }
+    rows.extend(roles.list().iter().map(|role| row("agents", Mark::Good, one_line(&of_role(role)))));
+    rows.extend(roles.notices().iter().map(|notice| row("agents", Mark::Warn, one_line(&notice.to_string()))));
     rows
+}
+
+/// What a named agent is made of, as far as it is not as any other worker.
+fn of_role(role: &Role) -> String {
+    let from = if role.layer == Layer::BuiltIn { "built in".to_owned() } else { role.path.display().to_string() };
+    let list = |what: &str, names: &[String]| match names {
+        [] => format!("no {what}"),
+        names => format!("{what} {}", names.join(" ")),
+    };
+    let own = [
+        role.model.as_ref().map(|model| format!("model {model}")),
+        role.tools.as_ref().map(|tools| list("tools", tools)),
+        (!role.without.is_empty()).then(|| format!("without {}", role.without.join(" "))),
+        role.skills.as_ref().map(|skills| list("skills", skills)),
+        role.max_turns.map(|turns| format!("{turns} turns")),
+    ];
+    let own: Vec<String> = own.into_iter().flatten().collect();
+    format!("{} ({from}): {}", role.name, if own.is_empty() { "as any worker".to_owned() } else { own.join(", ") })
 }
 
 fn of_file(root: &Path, name: &str) -> Row {

@@ -15,8 +15,7 @@ use crate::model::catalog::NoModel;
 use crate::model::recording::Recorder;
 use crate::model::scripted::recorded::{self, Header};
 use crate::prompt::{self, Sources};
-use crate::role::Roles;
-use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError, last_task};
+use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError, last_task, named_agents};
 use crate::session::SessionId;
 use crate::skill::Skills;
 use crate::task::one_line;
@@ -171,11 +170,11 @@ async fn begin(
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
     let mut warnings = config.warnings.clone();
-    let (place, models, chosen) = (config.workspace.clone(), config.models.clone(), config.choice.id.clone());
+    let (settings, models, chosen) = (config.clone(), config.models.clone(), config.choice.id.clone());
     // Beside the opening of the conversation, which waits for the disk.
     let beside = tokio::task::spawn_blocking(move || {
         models.warm(&chosen);
-        left_out(&place)
+        left_out(&settings)
     });
     let named = |origin: &Origin| matches!(origin.key, "model" | "provider") && origin.from != Place::Default;
     let unchosen = !config.origins.iter().any(named);
@@ -225,8 +224,10 @@ const NOTE_SHOWN: usize = 60;
 
 /// Files of the workspace that no model will see, or not as they were meant. Whoever wrote one learns it here; that a
 /// skill or role replaces another is meant and needs no word.
-fn left_out(workspace: &Workspace) -> Vec<String> {
-    let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
+fn left_out(config: &Config) -> Vec<String> {
+    let workspace = &config.workspace;
+    let skills = Skills::discover(workspace);
+    let roles = named_agents(config, &skills, &[]);
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
     let notices = skills.notices().iter().chain(roles.notices());
     let left_out = notices.filter(|notice| matches!(notice, Notice::LeftOut(_))).map(Notice::to_string);

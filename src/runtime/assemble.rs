@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use super::control::{self, Control};
+use super::roles::{asked_for, named_agents};
 use super::site::Site;
 use super::{history, ledger};
 use crate::agent::{Agent, Limits, Summariser};
 use crate::markdown::Notice;
 use crate::model::{Model, ModelId};
 use crate::prompt::{self, Sources};
-use crate::role::{Role, Roles};
+use crate::role::Role;
 use crate::skill::Skills;
 use crate::task::{Brief, Task};
 use crate::tool::{Tool, Toolbox};
@@ -21,7 +22,8 @@ use crate::workspace::policy::{PathPolicy, Profile};
 pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let config = &site.config;
     let workspace = &config.workspace;
-    let (skills, roles) = (Skills::discover(workspace), Roles::discover(workspace));
+    let skills = Skills::discover(workspace);
+    let roles = named_agents(config, &skills, &site.extra_tools);
     let artifacts = workspace.artifacts(control.patron.session.as_str());
     let ledger = Some(ledger::of(site, &control.patron.session));
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
@@ -51,11 +53,11 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
 pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent, String> {
     let config = &site.config;
     let workspace = &config.workspace;
-    let roles = Roles::discover(workspace);
-    let role = role(&roles, &task.brief)?;
     let mut skills = Skills::discover(workspace);
+    let roles = named_agents(config, &skills, &site.extra_tools);
+    let role = asked_for(&roles, &task.brief)?;
     if let Some(names) = role.and_then(|role| role.skills.as_ref()) {
-        skills = skills.only(names);
+        skills = skills.only(names).at_hand();
     }
     let model = worker_model(site, &task.brief, role)?;
     // The brief is the first message of the conversation; a role that has a place for it gets it there too.
@@ -82,14 +84,9 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
 
 /// Whether the role and the model of a brief exist.
 pub(super) fn check(site: &Site, brief: &Brief) -> Result<(), String> {
-    let roles = Roles::discover(&site.config.workspace);
-    worker_model(site, brief, role(&roles, brief)?).map(|_| ())
-}
-
-fn role<'a>(roles: &'a Roles, brief: &Brief) -> Result<Option<&'a Role>, String> {
-    let Some(name) = &brief.agent else { return Ok(None) };
-    let known = || roles.list().iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ");
-    roles.find(name).map(Some).ok_or_else(|| format!("there is no agent {name}; there are: {}", known()))
+    let skills = Skills::discover(&site.config.workspace);
+    let roles = named_agents(&site.config, &skills, &site.extra_tools);
+    worker_model(site, brief, asked_for(&roles, brief)?).map(|_| ())
 }
 
 /// The brief's word goes before the role's, that before the setting for workers, and that before the main agent's model.

@@ -28,6 +28,7 @@ mod records;
 mod recover;
 mod report;
 mod resume;
+mod roles;
 mod roster;
 mod site;
 mod title;
@@ -40,6 +41,7 @@ pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;
 pub use recover::last_task;
 pub use resume::Resumed;
+pub use roles::named_agents;
 pub use view::{
     ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow,
 };

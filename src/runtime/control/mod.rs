@@ -45,6 +45,9 @@ impl Observer for Ration {
     }
 }
 
+/// The names of the tools with which an agent commands the crew.
+pub(super) const NAMES: [&str; 4] = ["abort", "dispatch", "steer", "tasks"];
+
 /// dispatch, steer, abort and tasks.
 pub(super) fn tools(control: Control) -> Vec<Arc<dyn Tool>> {
     let (crew, own) = (control.crew.clone(), control.own.clone());

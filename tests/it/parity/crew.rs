@@ -52,7 +52,8 @@ async fn s1_35_a_role_restricts_the_skills() {
     boat.runtime.idle().await;
     let asks = shown.lock().unwrap().clone();
     let (_, system, ..) = asks.iter().find(|(is_worker, ..)| *is_worker).unwrap();
-    assert!(system.contains("\n- writing: ") && !system.contains("\n- coding: "), "{system}");
+    let own = system.contains("\n# Skills\nSkill writing, built in.\n");
+    assert!(own && !system.contains("- writing: ") && !system.contains("coding"), "{system}");
 }
 
 #[tokio::test]

@@ -1,0 +1,49 @@
+//! The named agents that a configuration allows, and what their files name that does not exist. How a file is read is
+//! the business of `role`.
+
+use crate::config::{AgentsFrom, Config};
+use crate::role::{Known, Role, Roles, Scope};
+use crate::skill::Skills;
+use crate::task::Brief;
+use crate::tool::Tool;
+use crate::tools;
+
+use super::{control, history};
+
+/// The named agents there are (S1-30, S1-32). What is wrong in their files is in [`Roles::notices`].
+///
+/// `skills` are those that a file may name, `extra` the tools that a library user brought.
+pub fn named_agents(config: &Config, skills: &Skills, extra: &[std::sync::Arc<dyn Tool>]) -> Roles {
+    let built_in = match config.agents.from {
+        AgentsFrom::Nowhere => return Roles::default(),
+        AgentsFrom::BuiltIn => true,
+        AgentsFrom::Everywhere => false,
+    };
+    let extra = extra.iter().map(|tool| tool.spec().name.clone());
+    let mut tools: Vec<String> = tools::NAMES.iter().map(ToString::to_string).chain(extra).collect();
+    tools.extend(["load_skill"].iter().chain(&control::NAMES).chain(&history::NAMES).map(ToString::to_string));
+    tools.sort_unstable();
+    let skills: Vec<String> = skills.list().iter().map(|skill| skill.name.clone()).collect();
+    let model = |named: &str| {
+        let model = config.models.read(named).and_then(|id| config.models.get(&id));
+        model.err().map(|why| why.to_string())
+    };
+    let known = Known { tools: &tools, skills: &skills, model: &model };
+    Roles::within(&config.workspace, Scope { built_in, folder: config.agents.folder.as_deref(), known: Some(known) })
+}
+
+/// The named agent that a brief asks for.
+///
+/// # Errors
+/// There is none of that name; the sentence names those that there are.
+pub(super) fn asked_for<'a>(roles: &'a Roles, brief: &Brief) -> Result<Option<&'a Role>, String> {
+    let Some(name) = &brief.agent else { return Ok(None) };
+    let known: Vec<&str> = roles.list().iter().map(|role| role.name.as_str()).collect();
+    match roles.find(name) {
+        Some(role) => Ok(Some(role)),
+        None if known.is_empty() => {
+            Err(format!("there is no agent {name}, nor any other: agents is off in the settings"))
+        }
+        None => Err(format!("there is no agent {name}; there are: {}", known.join(", "))),
+    }
+}
