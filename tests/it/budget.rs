@@ -58,7 +58,7 @@ fn an_order_raises_or_sets_what_it_names() {
     let half: Budget = "$0.50 40 turns".parse().unwrap();
     let changed = |order: &str| half.changed(order.parse::<Change>().unwrap()).to_string();
     assert_eq!(changed("+0.25"), "$0.7500 40 turns");
-    assert_eq!(changed("+5m +1"), "$0.5000 40 turns", "what is not limited stays so");
+    assert_eq!(changed("+5m 10k"), "$0.5000 40 turns", "what is not limited stays so");
     assert_eq!(changed("20m"), "$0.5000 20m 40 turns");
     assert_eq!(changed("+ 10 turns"), "$0.5000 50 turns");
 }

@@ -145,11 +145,11 @@ fn a_status_change_keeps_what_a_hand_added() {
     let home = tempfile::tempdir().unwrap();
     let dir = TaskDir::create(home.path(), &brief()).unwrap();
     let path = dir.path().join("task.md");
-    let text = fs::read_to_string(&path).unwrap().replacen("---\n", "---\npriority: high\n", 1);
+    let text = fs::read_to_string(&path).unwrap().replacen("---\n", "---\ncolour: red\n", 1);
     fs::write(&path, text).unwrap();
     dir.set_status(TaskStatus::Running).unwrap();
     let text = fs::read_to_string(&path).unwrap();
-    assert!(text.contains("priority: high\n") && text.contains("status: running\n"), "{text}");
+    assert!(text.contains("colour: red\n") && text.contains("status: running\n"), "{text}");
     assert_eq!(dir.task().unwrap().brief, brief());
 }
 
