@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value, json};
 
 use super::Usd;
@@ -214,6 +215,20 @@ fn part(word: &str, unit: Option<&str>) -> Option<Budget> {
         (None, "tokens" | "tok") => field("tokens", &digits.into()),
         (None, "") => field("usd", &word.into()),
         (None, _) => Some(Budget { time: Some(span(word)?), ..none }),
+    }
+}
+
+/// As [`Budget::value`].
+impl Serialize for Budget {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(to)
+    }
+}
+
+/// As [`Budget::read`].
+impl<'de> Deserialize<'de> for Budget {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Budget, D::Error> {
+        Budget::read(&Value::deserialize(from)?).map_err(de::Error::custom)
     }
 }
 

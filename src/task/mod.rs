@@ -5,7 +5,6 @@ mod dir;
 mod front;
 mod progress;
 mod question;
-mod rows;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,7 +17,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
 pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
 pub use question::{Asked, Asker, Question};
-pub use rows::{MAX_ROWS, MAX_TABLE, Rows, RowsError};
 
 use crate::message::{Budget, Spent, Tally, Usage};
 
@@ -29,7 +27,8 @@ use crate::message::{Budget, Spent, Tally, Usage};
 pub struct TaskId(pub u32);
 
 /// What a task was asked: the body of task.md and the part of its frontmatter that shapes the run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Brief {
     /// One line for people; made from the body when it is empty.
     pub title: String,
@@ -93,7 +92,7 @@ pub enum TaskStatus {
 }
 
 /// What a worker's end tells whoever dispatched it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskReport {
     /// Which task.
     pub id: TaskId,

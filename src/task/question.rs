@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::TaskId;
 
 /// A question that rests a task until it is answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// Whose.
     pub task: TaskId,
