@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::RunId;
@@ -15,7 +16,7 @@ use crate::task::{Question, TaskId, TaskReport};
 const BEHIND: usize = 4096;
 
 /// One piece of news: stamped, numbered, addressed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Envelope {
     /// Rising by one, across all sources; a jump means that this viewer missed something.
     pub seq: u64,
@@ -28,7 +29,8 @@ pub struct Envelope {
 }
 
 /// Who a piece of news is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// A run of a main agent.
     Main {
@@ -42,7 +44,8 @@ pub enum Source {
 }
 
 /// What happened.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum News {
     /// A fact of the run.
     Agent(AgentEvent),

@@ -59,7 +59,7 @@ pub(super) struct Inner {
     opening: tokio::sync::Mutex<()>,
     lock: Mutex<Option<Lock>>,
     /// Another process has the workspace; with it, what tells of that one's tasks.
-    lookout: Option<(Lookout, AbortOnDropHandle<()>)>,
+    pub(super) lookout: Option<(Lookout, AbortOnDropHandle<()>)>,
 }
 
 impl Runtime {
@@ -104,7 +104,10 @@ impl Runtime {
         for (session, report) in found.unheard {
             site.keep(&session, report);
         }
-        let lookout = owner.map(|owner| (Lookout::new(owner), launch(lookout::watch(site.clone()), drop)));
+        let lookout = owner.map(Lookout::new).map(|lookout| {
+            let watch = lookout::watch(site.clone(), lookout.way.clone());
+            (lookout, launch(watch, drop))
+        });
         let founding = Founding { site: site.clone(), last: found.last };
         let crew = Actor::spawn(None, Crew, founding).await.map_err(|error| StartError::Actors(error.to_string()))?.0;
         let door = Door::to(crew.clone(), site.clone());

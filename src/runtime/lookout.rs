@@ -3,15 +3,18 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, test_kill_process};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Receiver;
 use tokio::time::sleep;
 
-use super::feed::{News, Source};
+use super::feed::{Envelope, News, Source};
 use super::site::Site;
-use super::{Open, OpenError, SessionGone, Status, title};
+use super::{Open, OpenError, Remote, SessionGone, Status, title};
 use crate::message::{Message, Tally};
 use crate::session::{Session, SessionError, SessionId, Store};
 use crate::task::{self, Task, TaskError, TaskId, TaskStatus};
@@ -27,7 +30,18 @@ const REST: u32 = 10;
 /// Who looks.
 pub(super) struct Lookout {
     pub(super) owner: Owner,
+    pub(super) way: Arc<Way>,
     seen: Mutex<HashMap<SessionId, Arc<Seen>>>,
+}
+
+/// The way to whoever is looked at, once there is one.
+#[derive(Default)]
+pub(super) struct Way {
+    remote: OnceLock<Remote>,
+    /// The news that come by it, until somebody tells them.
+    first: Mutex<Option<Receiver<Envelope>>>,
+    reached: Notify,
+    told: AtomicBool,
 }
 
 /// A conversation as it was read.
@@ -42,7 +56,7 @@ struct Seen {
 
 impl Lookout {
     pub(super) fn new(owner: Owner) -> Lookout {
-        Lookout { owner, seen: Mutex::default() }
+        Lookout { owner, way: Arc::default(), seen: Mutex::default() }
     }
 
     /// Whether the process that has the workspace is gone. Nobody knows of one that did not say its number.
@@ -99,6 +113,41 @@ impl Lookout {
     }
 }
 
+impl Way {
+    /// There is one way; a second one is not taken. From now on what happens there is told.
+    pub(super) async fn reach(&self, remote: Remote) {
+        let first = (remote.feed)().await;
+        if self.remote.set(remote).is_ok() {
+            self.told.store(first.is_some(), Ordering::SeqCst);
+            *self.first.lock().unwrap_or_else(PoisonError::into_inner) = first;
+            self.reached.notify_one();
+        }
+    }
+
+    pub(super) fn remote(&self) -> Option<&Remote> {
+        self.remote.get()
+    }
+
+    /// What happens there is told as it happens.
+    pub(super) fn is_told(&self) -> bool {
+        self.told.load(Ordering::SeqCst)
+    }
+
+    /// Tells everything that happens there, until the way ends. Answers whether there was one.
+    async fn tell(&self, site: &Site) -> bool {
+        let Some(remote) = self.remote() else { return false };
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let news = if first.is_some() { first } else { (remote.feed)().await };
+        let Some(mut news) = news else { return false };
+        self.told.store(true, Ordering::SeqCst);
+        while let Some(envelope) = news.recv().await {
+            site.feed.tell(envelope.source, envelope.news);
+        }
+        self.told.store(false, Ordering::SeqCst);
+        true
+    }
+}
+
 impl Seen {
     fn of(session: &Session, site: &Site, began: Instant) -> Seen {
         let path = session.path().map(Path::to_owned);
@@ -118,10 +167,15 @@ impl Seen {
     }
 }
 
-/// Tells of tasks that begin and end, as long as it is not dropped.
-pub(super) async fn watch(site: Arc<Site>) {
+/// Tells what the other process tells; where it tells nothing, of tasks that begin and end, from the files. As long as it
+/// is not dropped.
+pub(super) async fn watch(site: Arc<Site>, way: Arc<Way>) {
     let mut known: Option<HashMap<TaskId, TaskStatus>> = None;
     loop {
+        if way.tell(&site).await {
+            // All of that was told.
+            known = None;
+        }
         let root = site.config.workspace.tasks();
         if let Ok(Ok(tasks)) = site.on_disk(move || youngest(&root)).await {
             let before = known.replace(tasks.iter().map(|task| (task.dir.id(), task.status)).collect());
@@ -132,7 +186,10 @@ pub(super) async fn watch(site: Arc<Site>) {
                 }
             }
         }
-        sleep(LOOK).await;
+        tokio::select! {
+            () = sleep(LOOK) => {}
+            () = way.reached.notified() => {}
+        }
     }
 }
 

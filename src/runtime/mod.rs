@@ -26,6 +26,7 @@ mod orders;
 mod queue;
 mod records;
 mod recover;
+mod remote;
 mod report;
 mod resume;
 mod roles;
@@ -40,6 +41,7 @@ pub use edit::EditError;
 pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;
 pub use recover::last_task;
+pub use remote::{Done, Order, Remote};
 pub use resume::Resumed;
 pub use roles::named_agents;
 pub use view::{

@@ -2,7 +2,7 @@
 
 use super::mail::{Letter, PERSON};
 use super::roster::Patron;
-use super::{ControlError, Runtime, TaskDetail, TaskRow};
+use super::{ControlError, Done, Order, Runtime, TaskDetail, TaskRow};
 use crate::message::{NoteId, NoteKind};
 use crate::model::scripted::recorded::Act;
 use crate::session::SessionId;
@@ -14,7 +14,11 @@ impl Runtime {
     /// # Errors
     /// [`ControlError`] says what stands in the way.
     pub async fn dispatch(&self, session: &SessionId, brief: Brief) -> Result<TaskId, ControlError> {
-        self.may_change()?;
+        if let Some(there) = self.elsewhere()? {
+            let order = Order::Dispatch { brief: Box::new(brief), session: Some(session.clone()) };
+            let task = |done| if let Done::Dispatched { task } = done { Some(task) } else { None };
+            return there.ask(order, task).await.map_err(ControlError::Elsewhere);
+        }
         let main = self.inner.mains().get(session).cloned();
         let main = main.ok_or_else(|| ControlError::NotOpen(session.clone()))?;
         let brief = Brief { session: Some(session.to_string()), depth: 1, ..brief };
@@ -27,7 +31,9 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`], [`ControlError::NotesFull`].
     pub async fn steer(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
-        self.may_change()?;
+        if let Some(there) = self.elsewhere()? {
+            return there.note(Order::Steer { task, text }).await;
+        }
         self.inner.record(&task.to_string(), Act::Steer, text.as_str());
         self.inner.door.note(task, Letter { kind: NoteKind::Steer, text, from: PERSON.to_owned() }).await
     }
@@ -37,7 +43,9 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::steer`].
     pub async fn follow_up(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
-        self.may_change()?;
+        if let Some(there) = self.elsewhere()? {
+            return there.note(Order::FollowUp { task, text }).await;
+        }
         self.inner.record(&task.to_string(), Act::FollowUp, text.as_str());
         self.inner.door.note(task, Letter { kind: NoteKind::FollowUp, text, from: PERSON.to_owned() }).await
     }
@@ -47,13 +55,23 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`].
     pub async fn abort(&self, task: TaskId) -> Result<(), ControlError> {
-        self.may_change()?;
+        if let Some(there) = self.elsewhere()? {
+            let ordered = |done| matches!(done, Done::Ordered).then_some(());
+            return there.ask(Order::Abort { task }, ordered).await.map_err(ControlError::Elsewhere);
+        }
         self.inner.record(&task.to_string(), Act::Abort, "");
         self.inner.door.abort(task).await
     }
 
     /// All tasks of the workspace, by number; those whose files a hand has broken are left out.
     pub async fn tasks(&self) -> Vec<TaskRow> {
+        let rows = |done| if let Done::Tasks { rows } = done { Some(rows) } else { None };
+        // Where nobody answers there, the files do.
+        if let Ok(Some(there)) = self.elsewhere()
+            && let Ok(rows) = there.ask(Order::Tasks, rows).await
+        {
+            return rows;
+        }
         self.inner.door.rows().await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the tasks cannot be listed");
             Vec::new()
@@ -65,11 +83,12 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoSuchTask`]; [`ControlError::Files`] names the file, line and column that cannot be read.
     pub async fn task(&self, task: TaskId) -> Result<TaskDetail, ControlError> {
+        let detail = |done| if let Done::Task { detail } = done { Some(*detail) } else { None };
+        if let Ok(Some(there)) = self.elsewhere()
+            && let Ok(detail) = there.ask(Order::Task { task }, detail).await
+        {
+            return Ok(detail);
+        }
         self.inner.door.detail(task).await
-    }
-
-    /// Where another process has the workspace, nothing is ordered from here.
-    pub(super) fn may_change(&self) -> Result<(), ControlError> {
-        self.looking().map_or(Ok(()), |owner| Err(ControlError::Looking(owner.clone())))
     }
 }

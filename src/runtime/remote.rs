@@ -120,8 +120,8 @@ pub enum Done {
 pub struct Remote {
     /// Carries an order there; the refusal is a sentence.
     pub order: Arc<dyn Fn(Order) -> BoxFuture<'static, Result<Done, String>> + Send + Sync>,
-    /// Everything that happens there from now on; it ends when the way there does.
-    pub feed: Arc<dyn Fn() -> mpsc::Receiver<Envelope> + Send + Sync>,
+    /// Everything that happens there from now on; it ends when the way there does. `None` when there is none.
+    pub feed: Arc<dyn Fn() -> BoxFuture<'static, Option<mpsc::Receiver<Envelope>>> + Send + Sync>,
 }
 
 impl Runtime {
@@ -170,10 +170,15 @@ impl Runtime {
 
     /// Orders of this runtime go to the process that has the workspace, and what happens there is told here.
     /// Does nothing where the workspace is its own.
-    pub fn reach(&self, remote: Remote) {
+    pub async fn reach(&self, remote: Remote) {
         if let Some((lookout, _)) = &self.inner.lookout {
-            lookout.reach(remote);
+            lookout.way.reach(remote).await;
         }
+    }
+
+    /// Whether another process has the workspace and what happens there is told here as it happens.
+    pub fn is_told(&self) -> bool {
+        self.inner.lookout.as_ref().is_some_and(|(lookout, _)| lookout.way.is_told())
     }
 
     /// The way to the process that has the workspace, where that is another.
@@ -182,13 +187,13 @@ impl Runtime {
     /// [`ControlError::Looking`] when it is another and there is no way to it.
     pub(super) fn elsewhere(&self) -> Result<Option<&Remote>, ControlError> {
         let Some((lookout, _)) = &self.inner.lookout else { return Ok(None) };
-        lookout.remote().map(Some).ok_or_else(|| ControlError::Looking(lookout.owner.clone()))
+        lookout.way.remote().map(Some).ok_or_else(|| ControlError::Looking(lookout.owner.clone()))
     }
 
     /// The same for orders to a main agent.
     pub(super) fn main_elsewhere(&self) -> Result<Option<&Remote>, SessionGone> {
         let Some((lookout, _)) = &self.inner.lookout else { return Ok(None) };
-        lookout.remote().map(Some).ok_or_else(|| SessionGone::Looking(lookout.owner.clone()))
+        lookout.way.remote().map(Some).ok_or_else(|| SessionGone::Looking(lookout.owner.clone()))
     }
 }
 
@@ -196,7 +201,8 @@ impl Remote {
     /// Carries an order and reads what is expected of the answer.
     pub(super) async fn ask<T>(&self, order: Order, read: impl FnOnce(Done) -> Option<T>) -> Result<T, String> {
         let done = (self.order)(order).await?;
-        read(done).ok_or_else(|| "the tillerman that works here answered something else; is it another version?".to_owned())
+        read(done)
+            .ok_or_else(|| "the tillerman that works here answered something else; is it another version?".to_owned())
     }
 
     pub(super) async fn say(&self, session: &SessionId, text: String, later: bool) -> Result<Steered, SessionGone> {

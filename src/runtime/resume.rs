@@ -2,17 +2,18 @@
 //! say then. How an attempt runs is in `job`.
 
 use ractor::ActorRef;
+use serde::{Deserialize, Serialize};
 
 use super::control::Door;
 use super::crew::{CrewMsg, State};
 use super::mail::{self, Ears};
 use super::roster::{Dispatched, Entry, Patron, Stage};
-use super::{ControlError, Open, OpenError, Runtime};
+use super::{ControlError, Done, Open, OpenError, Order, Runtime};
 use crate::session::{Durability, SessionError, SessionId};
 use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskStatus};
 
 /// A task that goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumed {
     /// Which.
     pub task: TaskId,
@@ -39,7 +40,11 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoSuchTask`], [`ControlError::IsDone`], [`ControlError::GoesOn`], and as [`Runtime::dispatch`].
     pub async fn resume(&self, task: TaskId, here: &SessionId) -> Result<Resumed, ControlError> {
-        self.may_change()?;
+        if let Some(there) = self.elsewhere()? {
+            let order = Order::Resume { task, session: Some(here.clone()) };
+            let resumed = |done| if let Done::Resumed(resumed) = done { Some(resumed) } else { None };
+            return there.ask(order, resumed).await.map_err(ControlError::Elsewhere);
+        }
         let asked = self.asked_by(task).await?;
         let (session, gone) = self.home(asked, here).await?;
         let main = self.inner.mains().get(&session).cloned();

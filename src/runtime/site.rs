@@ -43,6 +43,7 @@ pub(super) struct Site {
     kept: Mutex<HashMap<SessionId, Vec<TaskReport>>>,
     told: Mutex<HashSet<String>>,
     ground: OnceLock<PathPolicy>,
+    attended: Mutex<Option<SessionId>>,
 }
 
 impl Site {
@@ -65,6 +66,7 @@ impl Site {
             kept: Mutex::default(),
             told: Mutex::default(),
             ground: OnceLock::new(),
+            attended: Mutex::default(),
         }
     }
 
@@ -142,6 +144,11 @@ impl Site {
     /// Hands out what was kept for a session that opens now.
     pub(super) fn take_kept(&self, session: &SessionId) -> Vec<TaskReport> {
         self.kept().remove(session).unwrap_or_default()
+    }
+
+    /// The conversation that a person is at.
+    pub(super) fn attended(&self) -> MutexGuard<'_, Option<SessionId>> {
+        self.attended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kept(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<TaskReport>>> {

@@ -60,7 +60,8 @@ impl From<Said> for Message {
 }
 
 /// What became of a line sent to a main agent that may or may not be busy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "as", content = "number", rename_all = "snake_case")]
 pub enum Steered {
     /// It is a note of the current run.
     Noted(NoteId),
@@ -93,7 +94,7 @@ pub struct Status {
 }
 
 /// One line of the list of tasks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskRow {
     /// Which task.
     pub id: TaskId,
@@ -140,7 +141,7 @@ pub struct TaskRow {
 }
 
 /// All that is known of one task.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskDetail {
     /// The line of the list.
     pub row: TaskRow,
@@ -197,6 +198,9 @@ pub enum SessionGone {
     /// Another process has the workspace; here it is only looked at.
     #[error("{}", looking(.0))]
     Looking(Owner),
+    /// The process that has the workspace did not do it, in its words; or it cannot be reached.
+    #[error("{0}")]
+    Elsewhere(String),
     /// The run that was to answer it could not begin; the words are not in the conversation.
     #[error("{0}")]
     NotBegun(String),
@@ -282,6 +286,9 @@ pub enum ControlError {
     /// Another process has the workspace; here it is only looked at.
     #[error("{}", looking(.0))]
     Looking(Owner),
+    /// The process that has the workspace did not do it, in its words; or it cannot be reached.
+    #[error("{0}")]
+    Elsewhere(String),
     /// The runtime is shutting down.
     #[error("the program is shutting down; nothing more is started")]
     ShuttingDown,

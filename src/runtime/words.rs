@@ -29,6 +29,9 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::say`].
     pub async fn steer_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
+        if let Some(there) = self.main_elsewhere()? {
+            return there.say(session, text, false).await;
+        }
         self.inner.record("main", Act::Steer, text.as_str());
         self.ask(session, |reply| MainMsg::Note(NoteKind::Steer, text, reply)).await?
     }
@@ -38,6 +41,9 @@ impl Runtime {
     /// # Errors
     /// As [`Runtime::say`].
     pub async fn follow_up_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
+        if let Some(there) = self.main_elsewhere()? {
+            return there.say(session, text, true).await;
+        }
         self.inner.record("main", Act::FollowUp, text.as_str());
         self.ask(session, |reply| MainMsg::Note(NoteKind::FollowUp, text, reply)).await?
     }
@@ -48,6 +54,9 @@ impl Runtime {
     /// # Errors
     /// [`SessionGone::NotOpen`].
     pub async fn abort_main(&self, session: &SessionId) -> Result<bool, SessionGone> {
+        if let Some(there) = self.main_elsewhere()? {
+            return there.stop(session).await;
+        }
         self.inner.record("main", Act::Abort, "");
         self.ask(session, MainMsg::Abort).await
     }
