@@ -31,9 +31,9 @@ const DOORS: &[(&str, &[&str])] = &[
     ("config", &["agent", "knowledge", "ledger", "markdown", "mcp", "model", "sandbox", "tool", "tools", "workspace"]),
     ("runtime", &["everything above"]),
     ("terminal", &["event", "message", "model", "runtime", "task"]),
+    ("server", &["everything above"]),
     ("cli", &["everything above"]),
-    ("repl", &["everything above", "not cli"]),
-    ("server", &["everything above", "not cli", "not repl"]),
+    ("repl", &["everything above", "not cli", "not server"]),
     ("args", &["config", "model", "terminal", "workspace"]),
     ("main", &["args", "cli", "config", "repl", "runtime", "server", "terminal", "workspace"]),
 ];
