@@ -2,6 +2,7 @@
 
 mod compaction;
 mod sessions;
+mod tasks;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 pub use self::compaction::Compaction;
 pub use self::sessions::{Form, Sessions, Trash};
+pub use self::tasks::Tasks;
 use crate::terminal::{ColorChoice, exit::Exit};
 
 /// One agent at the tiller, a crew of background workers below.
@@ -112,9 +114,9 @@ pub enum Command {
         #[arg(long)]
         fast: bool,
     },
-    /// Look at the tasks of this workspace, also while another terminal runs them.
+    /// Look at the tasks of this workspace and give orders, also while another terminal runs them.
     Tasks {
-        /// Which way to look; the list when not given.
+        /// What to do; the list when not given.
         #[command(subcommand)]
         command: Option<Tasks>,
         /// Write JSON instead of text.
@@ -164,29 +166,6 @@ pub enum Command {
     },
 }
 
-/// Ways to look at tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum Tasks {
-    /// All tasks, one per line.
-    List,
-    /// One task: what it was asked, how far it is, what came out.
-    Show {
-        /// For example t_003.
-        id: String,
-    },
-    /// A task's progress as it grows, until the task ends.
-    Tail {
-        /// For example t_003.
-        id: String,
-    },
-    /// Go on with tasks that were interrupted, aborted, failed or ran out of turns, and wait for them.
-    Resume {
-        /// For example t_003 t_004.
-        #[arg(value_name = "ID", required = true, num_args = 1..)]
-        ids: Vec<String>,
-    },
-}
-
 impl From<When> for ColorChoice {
     fn from(when: When) -> ColorChoice {
         match when {
@@ -207,6 +186,7 @@ Examples:
   tillerman run --image plan.png \"what is wrong here?\"
   tillerman replay story.json                   play what --record story.json kept
   tillerman tasks tail t_001                    watch a worker from another terminal
+  tillerman tasks steer t_001 \"keep the API\"     tell it something from there
   tillerman sessions search parser bug          where was that said?";
 
 const VARIABLES: &str = "\

@@ -68,7 +68,6 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
         },
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
         Some(Command::Demo) => demo(&common).await,
-        Some(Command::Tasks { command: Some(Tasks::Resume { ids }), json }) => resume(&common, &ids, json).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
         Some(Command::Sessions { command, json }) => sessions(&common, command, json),
         Some(Command::Compaction { command, json }) => compaction(&common, command, json),
@@ -85,7 +84,7 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
 async fn prompt(common: &Common) -> Exit {
     // A script cannot look.
     let seen = io::stdin().is_terminal() && io::stdout().is_terminal();
-    let (ready, feed) = match cli::ready::ready(common, Stay::Prompt { seen }).await {
+    let (mut ready, feed) = match cli::ready::ready(common, Stay::Prompt { seen }).await {
         Ok(ready) => ready,
         Err(error) => return complain(error.exit, &error.why),
     };
@@ -100,7 +99,7 @@ async fn prompt(common: &Common) -> Exit {
         dumb: is_dumb(&env),
     };
     let ended = repl::run(&ready.runtime, &ready.session, feed, setup).await;
-    ready.runtime.shutdown().await;
+    ready.end().await;
     if let Some(fault) = ready.recording_fault() {
         return complain(Exit::Failed, &fault);
     }
@@ -154,6 +153,13 @@ async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {
         Ok(workspace) => workspace,
         Err(error) => return complain(error.exit, &error.why),
     };
+    let orders = cli::orders::Setup { workspace: &workspace, look: look(common, &io::stdout()), json };
+    match (cli::orders::orders(&command, &orders).await, &command) {
+        (None, _) => {}
+        (Some(Err(error)), Tasks::Resume { ids }) if error.is_alone() => return resume(common, ids, json).await,
+        (Some(Err(error)), _) if error.nobody_reads() => return Exit::Done,
+        (Some(ordered), _) => return ordered.unwrap_or_else(|error| complain(error.exit(), &error.to_string())),
+    }
     let setup = cli::tasks::Setup {
         tasks: &workspace.tasks(),
         journals: &workspace.worker_sessions(),

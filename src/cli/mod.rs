@@ -8,6 +8,7 @@ pub mod init;
 pub mod json;
 pub mod log;
 pub mod models;
+pub mod orders;
 pub mod ready;
 pub mod replay;
 pub mod resume;

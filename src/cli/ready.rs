@@ -16,6 +16,7 @@ use crate::model::recording::Recorder;
 use crate::model::scripted::recorded::{self, Header};
 use crate::prompt::{self, Sources};
 use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError, last_task, named_agents};
+use crate::server::control::{Client, Host};
 use crate::session::SessionId;
 use crate::skill::Skills;
 use crate::task::one_line;
@@ -46,6 +47,8 @@ pub struct Ready {
     pub state: PathBuf,
     /// What a person should know before anything else.
     pub warnings: Vec<String>,
+    /// Where other terminals are answered.
+    control: Option<Host>,
 }
 
 /// What the program is started for.
@@ -182,16 +185,24 @@ async fn begin(
     raise_open_files(config.crew.running);
     let runtime = start(config).await?;
     let feed = runtime.feed();
+    runtime.reach(Client::new(&runtime.config().workspace).remote()).await;
     let resumed = !matches!(which, Open::New | Open::Ephemeral) || runtime.looking().is_some();
     let (opened, left_out) = tokio::join!(runtime.open(which), beside);
     // A panic in there has been reported by its own hook; what was left out is in the doctor's list as well.
     warnings.extend(left_out.unwrap_or_default());
     match opened {
-        Ok(session) if resumed => {
-            warnings.extend(left(&runtime, &session).await);
-            Ok((Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }, feed))
+        Ok(session) => {
+            if resumed {
+                warnings.extend(left(&runtime, &session).await);
+            }
+            runtime.attend(&session);
+            let control = Host::open(&runtime).unwrap_or_else(|error| {
+                warnings.push(format!("other terminals cannot give orders here: {}: {error}", state.display()));
+                None
+            });
+            let ready = Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings, control };
+            Ok((ready, feed))
         }
-        Ok(session) => Ok((Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings }, feed)),
         Err(error) => {
             runtime.shutdown().await;
             Err(error.into())
@@ -258,6 +269,12 @@ impl Ready {
         }
     }
 
+    /// Ends everything: other terminals are answered no more, then the runtime shuts down.
+    pub async fn end(&mut self) {
+        drop(self.control.take());
+        self.runtime.shutdown().await;
+    }
+
     /// Why the recording that was asked for is not whole, if it is not.
     pub fn recording_fault(&self) -> Option<String> {
         self.runtime.config().recorder.as_ref().and_then(Recorder::fault)
@@ -280,7 +297,7 @@ impl Ready {
             _ => format!("{} ({})", self.model, self.why),
         };
         let what = match self.runtime.looking() {
-            Some(owner) => format!("only looking: another tillerman works here ({owner})"),
+            Some(owner) => format!("looking on: another tillerman works here ({owner}), and orders go there"),
             None => model,
         };
         format!("tillerman {} · {folder} · {what}", env!("CARGO_PKG_VERSION"))

@@ -76,7 +76,7 @@ pub enum Course {
 /// Runs to the end and shuts the runtime down. Whatever happens, the last JSON line is `session.end`.
 pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: &Setup) -> Exit {
     let mut show = Show::new(ready.as_ref().ok().map(|(ready, _)| ready), setup);
-    let (ready, mut feed) = match ready {
+    let (mut ready, mut feed) = match ready {
         Ok(ready) => ready,
         Err(error) => {
             show.fault(&error.why);
@@ -97,7 +97,7 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
         }
     };
     let tally = ready.runtime.status(&ready.session).await.map(|status| status.since_open).unwrap_or_default();
-    ready.runtime.shutdown().await;
+    ready.end().await;
     if let Some(fault) = ready.recording_fault() {
         show.fault(&fault);
     }

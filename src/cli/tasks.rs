@@ -59,8 +59,8 @@ pub async fn tasks(command: &Tasks, setup: &Setup<'_>) -> Result<Exit, NotShown>
         Tasks::List => all(setup),
         Tasks::Show { id } => show(&open(setup, id)?, setup),
         Tasks::Tail { id } => tail(&open(setup, id)?, setup).await,
-        // That takes the whole program; it is told in `resume`.
-        Tasks::Resume { .. } => Ok(Exit::Usage),
+        // Orders are told in `orders`.
+        _ => Ok(Exit::Usage),
     }
 }
 

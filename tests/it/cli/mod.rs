@@ -8,6 +8,7 @@ mod image;
 mod json;
 mod models;
 mod notes;
+mod orders;
 mod replay;
 mod run;
 mod sessions;

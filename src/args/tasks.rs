@@ -1,0 +1,70 @@
+//! The words behind `tillerman tasks`.
+
+use clap::Subcommand;
+
+/// Ways to look at tasks, and orders. Orders go to the tillerman that works in this workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Tasks {
+    /// All tasks, one per line.
+    List,
+    /// One task: what it was asked, how far it is, what came out.
+    Show {
+        /// For example t_003.
+        id: String,
+    },
+    /// A task's progress as it grows, until the task ends.
+    Tail {
+        /// For example t_003.
+        id: String,
+    },
+    /// Hand over work; the main agent that is open there is told of its end.
+    Dispatch {
+        /// The work, complete in itself; `-` reads it from stdin.
+        #[arg(value_name = "TEXT", required = true, num_args = 1..)]
+        text: Vec<String>,
+        /// Its title; the beginning of the work when not given.
+        #[arg(long, value_name = "TITLE")]
+        title: Option<String>,
+        /// The role that does it; agents/ and `tillerman doctor` know which there are.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// A path that the worker may write besides its own directory; may be given several times.
+        #[arg(long, value_name = "PATH")]
+        touches: Vec<String>,
+    },
+    /// Tell a worker something; it hears it before its next model call.
+    Steer {
+        /// For example t_003.
+        id: String,
+        /// The words; `-` reads them from stdin.
+        #[arg(value_name = "TEXT", required = true, num_args = 1..)]
+        text: Vec<String>,
+        /// Wait until it is seen.
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Tell a worker something that it hears when it would be done.
+    FollowUp {
+        /// For example t_003.
+        id: String,
+        /// The words; `-` reads them from stdin.
+        #[arg(value_name = "TEXT", required = true, num_args = 1..)]
+        text: Vec<String>,
+        /// Wait until it is seen.
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Stop tasks, running or waiting.
+    Abort {
+        /// For example t_003 t_004.
+        #[arg(value_name = "ID", required = true, num_args = 1..)]
+        ids: Vec<String>,
+    },
+    /// Go on with tasks that were interrupted, aborted, failed or ran out of turns; where no tillerman works, here, and
+    /// wait for them.
+    Resume {
+        /// For example t_003 t_004.
+        #[arg(value_name = "ID", required = true, num_args = 1..)]
+        ids: Vec<String>,
+    },
+}
