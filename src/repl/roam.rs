@@ -123,6 +123,7 @@ impl Talk<'_> {
         }
         let before = std::mem::replace(&mut self.session, id);
         self.begin_looking();
+        self.runtime.attend(&self.session);
         let status = self.runtime.status(&self.session).await.map_err(text)?;
         (self.busy, self.waiting) = (status.busy, self.waiting || status.busy);
         if left {

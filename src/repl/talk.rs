@@ -50,17 +50,24 @@ pub(super) struct Talk<'a> {
 }
 
 /// How far the conversation of another process was shown.
-#[derive(Default)]
 struct Looked {
     messages: Option<usize>,
+    /// What is said is told as it happens.
+    told: bool,
     left: bool,
+}
+
+impl Looked {
+    fn now(runtime: &Runtime) -> Looked {
+        Looked { messages: None, told: runtime.is_told(), left: false }
+    }
 }
 
 impl<'a> Talk<'a> {
     pub(super) fn new(runtime: &'a Runtime, session: &SessionId, screen: Screen, out: Out, root: PathBuf) -> Talk<'a> {
         let look = screen.look();
         let (busy, waiting, interrupted, shell, exit) = (false, false, None, None, Exit::Done);
-        let looked = runtime.looking().map(|_| Looked::default());
+        let looked = runtime.looking().map(|_| Looked::now(runtime));
         Talk {
             runtime,
             session: session.clone(),
@@ -79,7 +86,7 @@ impl<'a> Talk<'a> {
 
     /// Another conversation is shown from its end on.
     pub(super) fn begin_looking(&mut self) {
-        self.looked = self.runtime.looking().map(|_| Looked::default());
+        self.looked = self.runtime.looking().map(|_| Looked::now(self.runtime));
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -147,6 +154,10 @@ impl<'a> Talk<'a> {
         let said = self.runtime.transcript(&self.session).await.unwrap_or_default();
         // It is shorter after a compaction; and what was there at the start was shown at the start.
         let shown = looked.messages.replace(said.len()).unwrap_or(said.len()).min(said.len());
+        let told = self.runtime.is_told();
+        self.busy &= told;
+        // What is told as it happens is shown already; what came before that is not.
+        let shown = if std::mem::replace(&mut looked.told, told) && told { said.len() } else { shown };
         let mut lines = sheet::earlier(&said[shown..], sheet::EARLIER, self.look, width());
         if self.runtime.is_left() && !std::mem::replace(&mut looked.left, true) {
             lines.push(self.look.dim("the other tillerman has ended: leave and start again to work here"));

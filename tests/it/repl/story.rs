@@ -249,20 +249,21 @@ fn a_conversation_that_is_gone_on_with_is_called_by_its_title() {
 }
 
 #[test]
-fn c16_a_second_prompt_looks_on_and_says_whose_the_workspace_is() {
+fn c16_a_second_prompt_looks_on_and_gives_its_orders_to_the_first() {
     let place = Place::new();
     let first = place.start(&[]);
     first.say(&format!("dispatch count: {WAIT}; echo counted"));
     first.wait_for("▶ t_001 count");
     let second = place.start(&[]);
     let head = second.contents();
-    assert!(head.contains("only looking") && head.contains("dispatch count"), "{head}");
+    assert!(head.contains("looking on: another tillerman") && head.contains("dispatch count"), "{head}");
     second.say("/tasks");
     second.wait_for("▶ t_001 running");
-    second.say("/abort t_001");
-    second.wait_for("and this one only looks");
-    second.say("hello");
-    second.wait_for_prompt(" > ");
+    second.say("@t_001 also run `echo from the second`");
+    second.wait_for("↳ steer #1 for t_001");
+    second.say("3 * 37");
+    second.wait_for("111");
+    first.wait_for("111");
     place.go();
     first.wait_for("✓ t_001 done");
     second.wait_for("✓ t_001 done");
@@ -271,5 +272,5 @@ fn c16_a_second_prompt_looks_on_and_says_whose_the_workspace_is() {
     second.wait_for("has ended");
     second.type_keys("\u{4}");
     assert_eq!(second.wait_for_end(), 0);
-    assert!(!place.result("t_001").contains("aborted"));
+    assert!(place.result("t_001").contains("from the second"));
 }
