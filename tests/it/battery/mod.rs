@@ -1,16 +1,15 @@
 //! The battery: the real program and its files under kills, cuts, full disks and flipped bits. In `cargo test` a short
-//! form of each; `tests/battery/run` runs the long ones, as the variables `KILLS`, `CREW`, `CUTS`, `MEGABYTES`, `EVERY`,
-//! and for `fleet` `FLEET`, `WORKERS` and `TURNS` say.
+//! form of each; `tests/battery/run` runs the long ones, as the variables `KILLS`, `CREW`, `CUTS`, `MEGABYTES` and `EVERY` say.
 
-pub mod after;
+mod after;
 mod crew;
 mod faults;
 mod kill;
-pub mod live;
+mod live;
 mod power;
 mod prefix;
 mod rows;
-pub mod scene;
+mod scene;
 mod size;
 mod tracer;
 
@@ -18,7 +17,7 @@ use std::env;
 use std::io::{self, Write};
 
 /// Whether everything is to be tried, however long that takes.
-pub fn every() -> bool {
+fn every() -> bool {
     env::var_os("EVERY").is_some()
 }
 
@@ -30,17 +29,17 @@ fn sample(all: usize, few: usize) -> Vec<usize> {
 }
 
 /// A count that the environment may set.
-pub fn knob(name: &str, short: usize) -> usize {
+fn knob(name: &str, short: usize) -> usize {
     env::var(name).ok().and_then(|count| count.parse().ok()).unwrap_or(short)
 }
 
 /// Says how much was tried, for the table of `tests/battery/run`.
-pub fn tally(what: &str) {
+fn tally(what: &str) {
     say(&format!("tally: {what}"));
 }
 
 /// Says aloud why nothing was tried.
-pub fn skipped(why: &str) {
+fn skipped(why: &str) {
     let _ = writeln!(io::stderr(), "skipped: {why}");
 }
 

@@ -2,7 +2,6 @@
 
 mod attempt;
 mod progress;
-mod rows;
 
 use std::fs;
 use std::path::Path;
