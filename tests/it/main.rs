@@ -7,6 +7,7 @@ mod built_in;
 mod cli;
 mod config;
 mod demo;
+mod fleet;
 mod house;
 mod ledger;
 mod markdown;

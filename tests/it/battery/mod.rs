@@ -1,15 +1,16 @@
 //! The battery: the real program and its files under kills, cuts, full disks and flipped bits. In `cargo test` a short
-//! form of each; `tests/battery/run` runs the long ones, as the variables `KILLS`, `CREW`, `CUTS`, `MEGABYTES` and `EVERY` say.
+//! form of each; `tests/battery/run` runs the long ones, as the variables `KILLS`, `CREW`, `CUTS`, `MEGABYTES`, `EVERY`,
+//! and for `fleet` `FLEET`, `WORKERS` and `TURNS` say.
 
-mod after;
+pub mod after;
 mod crew;
 mod faults;
 mod kill;
-mod live;
+pub mod live;
 mod power;
 mod prefix;
 mod rows;
-mod scene;
+pub mod scene;
 mod size;
 mod tracer;
 
@@ -17,7 +18,7 @@ use std::env;
 use std::io::{self, Write};
 
 /// Whether everything is to be tried, however long that takes.
-fn every() -> bool {
+pub fn every() -> bool {
     env::var_os("EVERY").is_some()
 }
 
@@ -29,17 +30,17 @@ fn sample(all: usize, few: usize) -> Vec<usize> {
 }
 
 /// A count that the environment may set.
-fn knob(name: &str, short: usize) -> usize {
+pub fn knob(name: &str, short: usize) -> usize {
     env::var(name).ok().and_then(|count| count.parse().ok()).unwrap_or(short)
 }
 
 /// Says how much was tried, for the table of `tests/battery/run`.
-fn tally(what: &str) {
+pub fn tally(what: &str) {
     say(&format!("tally: {what}"));
 }
 
 /// Says aloud why nothing was tried.
-fn skipped(why: &str) {
+pub fn skipped(why: &str) {
     let _ = writeln!(io::stderr(), "skipped: {why}");
 }
 

@@ -62,6 +62,14 @@ impl Scene {
         scene
     }
 
+    /// On a disk, which takes its time.
+    pub fn on_disk() -> Scene {
+        let dir = tempfile::tempdir().unwrap();
+        let mut scene = Scene::at(dir.path());
+        scene._dir = Some(dir);
+        scene
+    }
+
     /// In a folder that somebody else owns.
     pub fn at(root: &Path) -> Scene {
         let scene = Scene { root: root.to_owned(), _dir: None };
@@ -128,17 +136,22 @@ impl Scene {
 
     /// Runs it until what it has said so far is enough, then kills it.
     pub fn run_until(&self, play: Play<'_>, enough: impl Fn(&str) -> bool) -> Said {
+        let screen = self.said().join("out");
+        self.watch(play, |_| enough(&fs::read_to_string(&screen).unwrap_or_default()))
+    }
+
+    /// Runs it until whoever watches the process has seen enough, then kills it.
+    pub fn watch(&self, play: Play<'_>, mut enough: impl FnMut(u32) -> bool) -> Said {
         let mut command = Command::new(BINARY);
         command.args(play.args);
         let mut command = self.dressed(command, &self.said());
         self.typist(&mut command, play);
-        let screen = self.said().join("out");
         let mut child = command.spawn().unwrap();
         let code = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 break status.code();
             }
-            if enough(&fs::read_to_string(&screen).unwrap_or_default()) {
+            if enough(child.id()) {
                 child.kill().unwrap();
                 child.wait().unwrap();
                 break None;
