@@ -1,4 +1,5 @@
-//! What crash safety means, row by row, and the tests that hold each. `tests/battery/run` reads it from here.
+//! What crash safety means and what a fleet must bear, row by row, and the tests that hold each. `tests/battery/run`
+//! reads it from here.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -73,6 +74,12 @@ const ROWS: &[Row] = &[
     row("C28", "processes of a dead program", &[]),
     row("C29", "signals", &["story::signals::an_interrupt_at_a_terminal_is_a_control_c_and_the_second_leaves"]),
     row("C30", "recovery of a large session", &[]),
+    row(
+        "F01",
+        "twenty workers, a busy main agent, kills",
+        &["fleet::twenty::twenty_workers_that_end_while_their_main_agent_is_busy_are_told_once_each_over_kills"],
+    ),
+    row("F02", "1,000 workers of 100 turns", &["fleet::thousand::a_thousand_workers_of_a_hundred_turns_lose_nothing"]),
 ];
 
 /// Every test of this binary.
@@ -85,7 +92,8 @@ fn tests() -> BTreeSet<String> {
 #[test]
 fn each_row_has_a_test_that_exists() {
     let tests = tests();
-    let wanted: Vec<String> = (1..=30).map(|number| format!("C{number:02}")).collect();
+    let crashes = (1..=30).map(|number| format!("C{number:02}"));
+    let wanted: Vec<String> = crashes.chain((1..=2).map(|number| format!("F{number:02}"))).collect();
     assert_eq!(ROWS.iter().map(|row| row.id).collect::<Vec<_>>(), wanted);
     for row in ROWS {
         assert!(!row.held_by(&tests).is_empty(), "{} {} has no test", row.id, row.fault);
