@@ -5,6 +5,7 @@ mod dir;
 mod front;
 mod progress;
 mod question;
+mod rows;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
 pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
 pub use question::{Asked, Asker, Question};
+pub use rows::{MAX_ROWS, MAX_TABLE, Rows, RowsError};
 
 use crate::message::{Budget, Spent, Tally, Usage};
 

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod progress;
+mod rows;
 
 use std::fs;
 use std::path::Path;
