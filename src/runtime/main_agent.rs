@@ -302,10 +302,8 @@ impl State {
         self.site.note_end();
         let reading = current.meter.read();
         self.bill.add(&reading.bill);
+        self.queue.ran(current.words, conducted.heard, reading.ordered);
         self.context = if reading.context > 0 { reading.context } else { self.context };
-        if !conducted.heard {
-            self.queue.put_back(current.words);
-        }
         self.fault = conducted.fault;
         self.conversation.home(conducted.session);
         self.settle_bill();

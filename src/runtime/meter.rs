@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::control;
 use crate::event::{AgentEvent, Observer};
 use crate::message::{Bill, CallId, Tally};
 use crate::task::{TaskReport, describe, now};
@@ -30,6 +31,8 @@ pub(super) struct Reading {
     pub(super) bill: Bill,
     /// Tokens in the window after the last call.
     pub(super) context: u64,
+    /// It gave the crew an order.
+    pub(super) ordered: bool,
     thinking: bool,
     open: BTreeMap<CallId, String>,
 }
@@ -96,7 +99,9 @@ impl Observer for Meter {
                 self.lock().bill.call(model, *usage, *cost);
             }
             AgentEvent::ToolStarted { call } => {
-                self.lock().open.insert(call.id.clone(), describe(call));
+                let mut reading = self.lock();
+                reading.ordered |= control::is_order(&call.name);
+                reading.open.insert(call.id.clone(), describe(call));
             }
             AgentEvent::ToolFinished { result, .. } => {
                 self.lock().open.remove(&result.call);

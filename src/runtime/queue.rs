@@ -14,8 +14,9 @@ use crate::task::{TaskId, TaskReport};
 /// Lines that may wait.
 const LINES: usize = 256;
 
-/// Runs in a row that may be started by reports alone. A main agent that answers each report with a new task would
-/// otherwise go on for ever with nobody there.
+/// Runs in a row that may be started by reports alone and give the crew new orders. A main agent that answers each
+/// report with a new task would otherwise go on for ever with nobody there. One that merely hears of its tasks may do so
+/// as often as there are tasks.
 pub(super) const UNATTENDED: u32 = 64;
 
 /// It.
@@ -125,6 +126,14 @@ impl Queue {
     pub(super) fn clear(&mut self) {
         self.lines.clear();
         self.reports.clear();
+    }
+
+    /// A run that was to begin with these words is over. One that ordered nothing brings no further reports.
+    pub(super) fn ran(&mut self, words: Words, heard: bool, ordered: bool) {
+        self.unattended = self.unattended.saturating_sub(u32::from(!ordered));
+        if !heard {
+            self.put_back(words);
+        }
     }
 
     /// What comes next: the oldest line with all reports, or the reports alone.

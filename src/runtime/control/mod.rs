@@ -62,3 +62,8 @@ pub(super) fn tools(control: Control) -> Vec<Arc<dyn Tool>> {
 fn task_id(text: &str) -> Result<TaskId, ToolError> {
     text.trim().parse().map_err(|error: crate::task::NoTaskId| ToolError::new(error.to_string()))
 }
+
+/// A call of this tool may set a task going, which then ends with another report.
+pub(super) fn is_order(tool: &str) -> bool {
+    NAMES.contains(&tool) && !["abort", "tasks"].contains(&tool)
+}

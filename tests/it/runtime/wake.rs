@@ -139,6 +139,33 @@ async fn a_main_agent_and_its_workers_do_not_play_ping_pong_for_ever() {
     assert_eq!(waits, 1, "the last report is kept for the next line");
 }
 
+/// One after the other, so that each report starts a run of its own: they are no ping-pong and all are told.
+#[tokio::test]
+async fn a_main_agent_that_merely_listens_hears_of_every_task_however_many_there_are() {
+    let model = played("listener", |ask: Ask| async move {
+        match () {
+            () if ask.is_worker() => says("done"),
+            () if ask.last() == "go" && ask.outputs().is_empty() => {
+                calls(std::array::from_fn::<_, 60, _>(|_| dispatch("Work.")))
+            }
+            () => says(format!("heard {}", ask.count("[Worker completed t_"))),
+        }
+    });
+    let mut boat = boat_with(model, |config| {
+        config.crew.running = 1;
+        config.durability = tillerman::config::Durability::Off;
+    })
+    .await;
+    for _ in 0..2 {
+        boat.answer("go").await;
+    }
+    boat.idle().await;
+    let status = boat.runtime.status(&boat.session).await.unwrap();
+    let transcript = boat.runtime.transcript(&boat.session).await.unwrap();
+    let told = transcript.iter().filter(|message| message.text().starts_with("[Worker completed t_")).count();
+    assert_eq!((told, status.queued), (120, 0), "reports that are told, and that wait");
+}
+
 #[tokio::test]
 async fn more_dispatches_than_a_turn_may_hold_are_refused_with_a_reason() {
     let mut boat = boat_with(
