@@ -128,6 +128,11 @@ pub struct TaskReport {
     pub assumptions: Vec<String>,
 }
 
+/// Text that is no priority.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no priority; it is low, normal or high")]
+pub struct NoPriority(String);
+
 /// Text that names no task.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no task id; write it like t_001")]
@@ -159,6 +164,20 @@ impl TaskStatus {
             TaskStatus::Partial => "partial",
             TaskStatus::Parked => "parked",
             TaskStatus::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl FromStr for Priority {
+    type Err = NoPriority;
+
+    /// Reads `low`, `normal` or `high`.
+    fn from_str(text: &str) -> Result<Priority, NoPriority> {
+        match text.trim().to_lowercase().as_str() {
+            "low" => Ok(Priority::Low),
+            "normal" => Ok(Priority::Normal),
+            "high" => Ok(Priority::High),
+            _ => Err(NoPriority(text.chars().take(40).collect())),
         }
     }
 }
