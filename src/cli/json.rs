@@ -56,6 +56,9 @@ impl Lines {
             News::TaskQueued { title, ahead } => {
                 vec![("worker.progress", json!({"state": "queued", "title": title, "ahead": ahead}))]
             }
+            News::TaskHeld { title, after } => {
+                vec![("worker.progress", json!({"state": "held", "title": title, "after": after}))]
+            }
             News::TaskStarted { title } => vec![("worker.start", json!({"title": title}))],
             News::TaskEnded(report) => vec![("worker.end", ended(report))],
             News::Asked(question) => vec![("question", asked(question))],

@@ -141,7 +141,14 @@ pub(super) async fn watch(ready: &Ready, feed: &mut Feed, tape: &Tape, show: &mu
 fn is_end(envelope: &Envelope) -> bool {
     match (&envelope.source, &envelope.news) {
         (Source::Main { .. }, News::Agent(AgentEvent::RunEnded { .. })) | (_, News::TaskEnded(_)) => true,
-        (_, News::Agent(_) | News::TaskQueued { .. } | News::TaskStarted { .. } | News::Titled { .. }) => false,
+        (
+            _,
+            News::Agent(_)
+            | News::TaskQueued { .. }
+            | News::TaskHeld { .. }
+            | News::TaskStarted { .. }
+            | News::Titled { .. },
+        ) => false,
         (_, News::Asked(_) | News::Settled(_)) => false,
     }
 }

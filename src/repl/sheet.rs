@@ -9,7 +9,7 @@ use super::command::{COMMANDS, Entry, KEYS};
 use crate::message::{Bill, Block, Message, Role, Tally};
 use crate::runtime::{Found, Status, Summary, TaskDetail, TaskRow};
 use crate::session::SessionId;
-use crate::task::TaskStatus;
+use crate::task::{TaskId, TaskStatus};
 use crate::terminal::clean::one_line;
 use crate::terminal::wrap::{columns, cut, wrapped};
 use crate::terminal::{Look, story, tree};
@@ -34,12 +34,15 @@ pub(super) fn tasks(rows: &[TaskRow], look: Look, width: usize) -> Vec<String> {
 fn task_row(row: &TaskRow, look: Look, width: usize) -> String {
     let status = match (row.status, row.place_in_queue) {
         (TaskStatus::Queued, Some(place)) => format!("queued {place}"),
+        (TaskStatus::Queued, None) if !row.after.is_empty() => "waits".to_owned(),
         (TaskStatus::LimitTurns, _) => "out of turns".to_owned(),
         (status, _) => status.to_string(),
     };
     let took = if row.started.is_some() { story::span(row.took) } else { "-".to_owned() };
     let doing = if row.doing.is_empty() { String::new() } else { format!(" · {}", one_line(&row.doing)) };
     let agent = row.agent.as_ref().map(|agent| format!(" · {}", one_line(agent))).unwrap_or_default();
+    let after: Vec<String> = row.after.iter().map(TaskId::to_string).collect();
+    let doing = if after.is_empty() { doing } else { format!("{doing} · after {}", after.join(", ")) };
     let turn = if row.turn > 0 { format!("turn {}", row.turn) } else { String::new() };
     let facts = format!("{status:<12} {took:>6} {turn:<8}");
     let room = width.saturating_sub(columns(&facts) + 12);

@@ -1,7 +1,7 @@
 //! The actor that owns all workers: numbers, places, routing, supervision. It waits for nothing: files are written on
 //! threads of their own, runs run on tasks of their own, and both report back as messages.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +13,11 @@ use super::job::{self, Job};
 use super::mail::{self, Ears, Letter};
 use super::main_agent::MainMsg;
 use super::meter::{Begun, Meter};
+use super::order::{self, Described};
 use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
+use super::waiting::Waiting;
 use super::worker::{Assignment, OVER, Worker, WorkerMsg};
 use super::{ControlError, TaskRow};
 use crate::message::{NoteId, Spent, Usage};
@@ -37,7 +39,7 @@ pub(super) enum CrewMsg {
     /// Its files say so, or it may not go on.
     Revived(TaskId, Result<Box<Revived>, ControlError>),
     /// Its task.md is written and its inbox is found, or cannot be.
-    Described(TaskId, Result<Box<Ears>, String>),
+    Described(TaskId, Result<Box<Described>, String>),
     /// Text for a worker.
     Note(TaskId, Letter, RpcReplyPort<Result<NoteId, ControlError>>),
     /// Stop a worker.
@@ -64,7 +66,7 @@ pub(super) struct State {
     pub(super) site: Arc<Site>,
     last: u32,
     pub(super) tasks: HashMap<TaskId, Entry>,
-    pub(super) queue: VecDeque<TaskId>,
+    pub(super) queue: Waiting,
     pub(super) running: usize,
 }
 
@@ -75,7 +77,7 @@ impl Actor for Crew {
 
     async fn pre_start(&self, _: ActorRef<CrewMsg>, given: Founding) -> Result<State, ActorProcessingErr> {
         let Founding { site, last } = given;
-        Ok(State { site, last, tasks: HashMap::new(), queue: VecDeque::new(), running: 0 })
+        Ok(State { site, last, tasks: HashMap::new(), queue: Waiting::default(), running: 0 })
     }
 
     async fn handle(
@@ -142,14 +144,15 @@ impl State {
         };
         let id = dir.id();
         self.last = id.0;
-        self.queue.push_back(id);
+        let over = self.line_up(id, &brief);
         let (site, crew, task) = (self.site.clone(), myself.clone(), (dir.clone(), brief.clone()));
         let (journal, durability) = (self.site.journal(id), self.site.durability());
+        let tasks = self.site.config.workspace.tasks();
         tokio::spawn(async move {
             let described = site.on_disk(move || {
                 let ears = mail::ears(&journal, durability).map_err(|error| error.to_string())?;
                 task.0.describe(&task.1, TaskStatus::Queued).map_err(|error| error.to_string())?;
-                Ok(Box::new(ears))
+                Ok(Box::new(Described { ears, missed: order::missed(&tasks, &over) }))
             });
             let described = described.await.unwrap_or_else(Err);
             // A crew that is gone takes no more tasks; recovery finds the directory.
@@ -163,6 +166,7 @@ impl State {
             ears: None,
             stage: Stage::Describing(reply),
             aborted: false,
+            missed: Vec::new(),
             token: self.site.busy.token(),
         };
         self.tasks.insert(id, entry);
@@ -182,26 +186,31 @@ impl State {
         Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
     }
 
-    pub(super) fn described(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, described: Result<Box<Ears>, String>) {
-        let ahead = self.queue.iter().take_while(|waiting| **waiting != id).count();
+    pub(super) fn described(
+        &mut self,
+        myself: &ActorRef<CrewMsg>,
+        id: TaskId,
+        described: Result<Box<Described>, String>,
+    ) {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Queued) else { return };
         match described {
-            Ok(ears) => entry.ears = Some(*ears),
+            Ok(described) => {
+                let Described { ears, missed } = *described;
+                entry.ears = Some(ears);
+                entry.missed.extend(missed);
+            }
             Err(why) => {
                 let _ = reply.send(Err(ControlError::Files(why)));
-                self.queue.retain(|waiting| *waiting != id);
-                self.tasks.remove(&id);
-                return;
+                return self.forget(id, TaskStatus::Failed);
             }
         }
         let _ = reply.send(Ok(id));
         if entry.aborted || self.site.is_closing() {
-            self.queue.retain(|waiting| *waiting != id);
+            self.queue.leave(id);
             self.bury(myself, id, TaskStatus::Aborted, NOT_STARTED.to_owned());
-        } else if ahead + self.running >= self.site.config.crew.running {
-            let title = entry.brief.title.clone();
-            self.site.feed.tell(Source::Task(id), News::TaskQueued { title, ahead });
+        } else {
+            self.waits(id);
         }
     }
 
@@ -209,8 +218,8 @@ impl State {
     async fn advance(&mut self, myself: &ActorRef<CrewMsg>) {
         while self.running < self.site.config.crew.running && !self.site.is_closing() {
             let is_ready = |id: &TaskId| self.tasks.get(id).is_some_and(|task| matches!(task.stage, Stage::Queued));
-            let Some(id) = self.queue.front().copied().filter(is_ready) else { return };
-            self.queue.pop_front();
+            let Some(id) = self.queue.first().filter(is_ready) else { return };
+            self.queue.leave(id);
             self.start(myself, id).await;
         }
     }
@@ -254,7 +263,7 @@ impl State {
                 grace::tell_after(GRACE, myself, move || CrewMsg::Overdue(id));
             }
             Stage::Queued => {
-                self.queue.retain(|waiting| *waiting != id);
+                self.queue.leave(id);
                 self.bury(myself, id, TaskStatus::Aborted, NOT_STARTED.to_owned());
             }
             // Buried as soon as its task.md is there.
@@ -343,6 +352,7 @@ impl State {
             self.running -= 1;
         }
         self.site.feed.tell(Source::Task(report.id), News::TaskEnded(report.clone()));
+        self.release(report.id, report.status);
         if let Err(MessagingErr::SendErr(MainMsg::Report(report, _))) =
             entry.patron.main.cast(MainMsg::Report(Box::new(report), entry.token))
         {
@@ -352,7 +362,7 @@ impl State {
     }
 
     fn close(&mut self, myself: &ActorRef<CrewMsg>) {
-        for id in std::mem::take(&mut self.queue) {
+        for id in std::mem::take(&mut self.queue).everyone() {
             let is_queued = self.tasks.get(&id).is_some_and(|task| matches!(task.stage, Stage::Queued));
             if is_queued {
                 self.bury(myself, id, TaskStatus::Interrupted, NOT_STARTED.to_owned());
@@ -374,8 +384,9 @@ impl State {
     }
 
     fn rows(&self) -> Vec<TaskRow> {
-        let place = |id: &TaskId| self.queue.iter().position(|waiting| waiting == id).map(|before| before + 1);
-        let mut rows: Vec<TaskRow> = self.tasks.iter().map(|(id, entry)| entry.row(*id, place(id))).collect();
+        let places = self.queue.places();
+        let row = |(id, entry): (&TaskId, &Entry)| entry.row(*id, places.get(id).copied(), self.queue.after(*id));
+        let mut rows: Vec<TaskRow> = self.tasks.iter().map(row).collect();
         rows.sort_by_key(|row| row.id);
         rows
     }

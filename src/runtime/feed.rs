@@ -61,6 +61,13 @@ pub enum News {
         /// How many are before it.
         ahead: usize,
     },
+    /// A task waits for others to be over.
+    TaskHeld {
+        /// Its title.
+        title: String,
+        /// Those, by number.
+        after: Vec<TaskId>,
+    },
     /// A worker has begun.
     TaskStarted {
         /// The task's title.

@@ -10,6 +10,7 @@ use super::assemble;
 use super::control::{Control, Door, Ration};
 use super::crew::CrewMsg;
 use super::feed::Source;
+use super::handover;
 use super::launch::{Home, Run, fly};
 use super::mail::Ears;
 use super::meter::{Begun, Meter};
@@ -147,6 +148,10 @@ fn journal(path: &Path, task: &Task, durability: Durability) -> Result<(Session,
     if session.context().is_empty() {
         let opening = opening(task);
         session.append(Record::user(opening.clone()))?;
+        let tasks = task.dir.path().parent().unwrap_or(task.dir.path());
+        if let Some(words) = handover::words(tasks, &task.brief.after) {
+            session.append(Record::Reminder { message: Arc::new(Message::user(words)) })?;
+        }
         return Ok((session, opening));
     }
     let words = again(task);

@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::control::Door;
 use super::crew::{CrewMsg, State};
-use super::mail::{self, Ears};
+use super::mail;
+use super::order::{self, Described};
 use super::roster::{Dispatched, Entry, Patron, Stage};
+use super::waiting::Rank;
 use super::{ControlError, Done, Open, OpenError, Order, Runtime};
 use crate::session::{Durability, SessionError, SessionId};
-use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskStatus};
+use crate::task::{Brief, Task, TaskDir, TaskError, TaskId, TaskStatus};
 
 /// A task that goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +31,10 @@ pub struct Resumed {
 pub(super) struct Revived {
     pub(super) brief: Brief,
     pub(super) attempt: u32,
+    /// An earlier attempt has begun with it.
+    began: bool,
     /// What waits in its inbox is heard first.
-    ears: Box<Ears>,
+    described: Box<Described>,
 }
 
 impl Runtime {
@@ -99,14 +103,18 @@ impl State {
                 return;
             }
         };
-        self.queue.push_back(id);
+        // Held back from the line until its brief is read: it says where in it, and behind whom.
         let (site, crew, session) = (self.site.clone(), myself.clone(), patron.session.clone());
         let (task, journal, durability) = (dir.clone(), self.site.journal(id), self.site.durability());
+        let tasks = self.site.config.workspace.tasks();
         tokio::spawn(async move {
             let revive = move || {
+                let began = journal.exists();
                 let ears = mail::ears(&journal, durability);
-                let ears = Box::new(ears.map_err(|error| ControlError::Files(error.to_string()))?);
-                revive(&task, &session, ears).map(Box::new)
+                let ears = ears.map_err(|error| ControlError::Files(error.to_string()))?;
+                let Task { brief, attempt, .. } = revive(&task, &session)?;
+                let missed = order::missed(&tasks, &brief.after);
+                Ok(Box::new(Revived { brief, attempt, began, described: Box::new(Described { ears, missed }) }))
             };
             let revived = site.on_disk(revive).await;
             // A crew that is gone takes no task on; recovery finds what was begun.
@@ -120,6 +128,7 @@ impl State {
             ears: None,
             stage: Stage::Describing(reply),
             aborted: false,
+            missed: Vec::new(),
             token: self.site.busy.token(),
         };
         self.tasks.insert(id, entry);
@@ -152,22 +161,34 @@ impl State {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         match revived {
             Ok(revived) => {
-                (entry.brief, entry.attempt) = (revived.brief, revived.attempt);
-                self.described(myself, id, Ok(revived.ears));
+                let Revived { brief, attempt, began, mut described } = *revived;
+                (entry.brief, entry.attempt) = (brief.clone(), attempt);
+                if began {
+                    // What it came after, it has seen; and it goes on before anything new begins.
+                    self.queue.join(id, Rank::Woken);
+                    described.missed.clear();
+                } else {
+                    let over = self.line_up(id, &brief);
+                    described.missed.retain(|missed| over.contains(&missed.id));
+                }
+                self.described(myself, id, Ok(described));
             }
             Err(refusal) => {
                 if let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Closing) {
-                    let _ = reply.send(Err(refusal));
+                    let _ = reply.send(Err(refusal.clone()));
                 }
-                self.queue.retain(|waiting| *waiting != id);
-                self.tasks.remove(&id);
+                let as_it_was = match refusal {
+                    ControlError::IsDone(_) => TaskStatus::Done,
+                    _ => TaskStatus::Failed,
+                };
+                self.forget(id, as_it_was);
             }
         }
     }
 }
 
 /// Begins another attempt on the disk, if there may be one.
-fn revive(dir: &TaskDir, session: &SessionId, ears: Box<Ears>) -> Result<Revived, ControlError> {
+fn revive(dir: &TaskDir, session: &SessionId) -> Result<Task, ControlError> {
     let task = dir.task().map_err(files)?;
     // The truth is in the report once there is one.
     let status = dir.result().ok().flatten().map_or(task.status, |report| report.status);
@@ -184,7 +205,7 @@ fn revive(dir: &TaskDir, session: &SessionId, ears: Box<Ears>) -> Result<Revived
     dir.begin_attempt(attempt, session.as_str()).map_err(files)?;
     // A file for people, and no reason to stop.
     let _ = dir.progress(&format!("attempt {attempt}: it goes on after it was {status}"));
-    Ok(Revived { brief: Brief { session: Some(session.to_string()), ..task.brief }, attempt, ears })
+    Ok(Task { attempt, brief: Brief { session: Some(session.to_string()), ..task.brief }, ..task })
 }
 
 fn find(tasks: &std::path::Path, id: TaskId) -> Result<TaskDir, ControlError> {

@@ -9,6 +9,7 @@ use super::busy::Token;
 use super::mail::Ears;
 use super::main_agent::MainMsg;
 use super::meter::{Begun, Meter, Reading};
+use super::order::Missed;
 use super::worker::WorkerMsg;
 use super::{ControlError, TaskRow};
 use crate::message::CallId;
@@ -40,6 +41,8 @@ pub(super) struct Entry {
     pub(super) stage: Stage,
     /// Somebody asked for its end.
     pub(super) aborted: bool,
+    /// What it was to come after and has ended without a result.
+    pub(super) missed: Vec<Missed>,
     /// Handed on with the report.
     pub(super) token: Token,
 }
@@ -57,7 +60,7 @@ pub(super) enum Stage {
 }
 
 impl Entry {
-    pub(super) fn row(&self, id: TaskId, place: Option<usize>) -> TaskRow {
+    pub(super) fn row(&self, id: TaskId, place: Option<usize>, after: Vec<TaskId>) -> TaskRow {
         let (status, reading, begun) = match &self.stage {
             Stage::Running { meter, begun, .. } => (TaskStatus::Running, meter.read(), Some(*begun)),
             Stage::Closing => (TaskStatus::Aborted, Reading::default(), None),
@@ -84,7 +87,7 @@ impl Entry {
             flat: 0,
             quiet: None,
             questions: Vec::new(),
-            after: self.brief.after.clone(),
+            after,
             priority: self.brief.priority,
         }
     }

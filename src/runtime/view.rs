@@ -268,6 +268,12 @@ pub enum ControlError {
     /// The brief asks for nothing.
     #[error("the task is empty; say what is to be done")]
     EmptyBrief,
+    /// It is to come after a task that there is not.
+    #[error("after names {0}, and there is no such task; dispatch that one first")]
+    NothingBefore(TaskId),
+    /// It is to come after tasks that wait for each other; a hand has written that.
+    #[error("{} would never begin: each waits for the next; mend `after` in their task.md", arrows(.0))]
+    Circle(Vec<TaskId>),
     /// A path in `touches` leads out of the workspace.
     #[error("touches names {0}; name paths below the workspace, relative to it")]
     Outside(String),
@@ -292,6 +298,10 @@ pub enum ControlError {
     /// The runtime is shutting down.
     #[error("the program is shutting down; nothing more is started")]
     ShuttingDown,
+}
+
+fn arrows(tasks: &[TaskId]) -> String {
+    tasks.iter().map(TaskId::to_string).collect::<Vec<_>>().join(" → ")
 }
 
 fn looking(owner: &Owner) -> String {

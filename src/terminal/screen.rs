@@ -105,6 +105,11 @@ impl Screen {
                 let title = one_line(title);
                 vec![format!("{} {} queued · {title} · {ahead} ahead", self.look.dim("◌"), self.look.name(task))]
             }
+            (Source::Task(task), News::TaskHeld { title, after }) => {
+                let after: Vec<String> = after.iter().map(TaskId::to_string).collect();
+                let line = format!("waits for {} · {}", after.join(", "), one_line(title));
+                vec![format!("{} {} {line}", self.look.dim("◌"), self.look.name(task))]
+            }
             (Source::Task(task), News::TaskStarted { title }) => {
                 vec![format!("{} {} {}", self.look.name("▶"), self.look.name(task), one_line(title))]
             }
@@ -118,7 +123,10 @@ impl Screen {
             (_, News::Settled(question)) => story::settled(self.look, question).into_iter().collect(),
             // It is shown when the conversation is gone on with, and where its state is asked for.
             (_, News::Titled { .. }) => vec![],
-            (Source::Main { .. }, News::TaskQueued { .. } | News::TaskStarted { .. } | News::TaskEnded(_)) => vec![],
+            (
+                Source::Main { .. },
+                News::TaskQueued { .. } | News::TaskHeld { .. } | News::TaskStarted { .. } | News::TaskEnded(_),
+            ) => vec![],
         }
     }
 

@@ -31,9 +31,12 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// The program's own words: the turns are used up, or a task goes on. Nothing in them is an order of a person.
+/// The program's own words: the turns are used up, a task goes on, or what came before it is handed over. Nothing in
+/// them is an order of a person.
 pub(super) fn is_reminder(text: &str) -> bool {
-    text.starts_with("All ") && text.contains(" turns of this run are used up") || is_again(text)
+    text.starts_with("What the tasks that this one comes after came to.")
+        || text.starts_with("All ") && text.contains(" turns of this run are used up")
+        || is_again(text)
 }
 
 /// The words with which a task goes on after an end.

@@ -7,10 +7,10 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Control;
+use super::{Control, task_id};
 use crate::message::{Budget, CallId, RawArgs, ToolSpec};
 use crate::runtime::roster::Patron;
-use crate::task::{Brief, Priority};
+use crate::task::{Brief, NoPriority, Priority};
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
@@ -50,6 +50,12 @@ struct Args {
     #[serde(default)]
     #[schemars(range(min = 1))]
     max_turns: Option<u32>,
+    /// Tasks, as in `t_001`, to be over before it begins; it is handed their results.
+    #[serde(default)]
+    after: Vec<String>,
+    /// low, normal or high.
+    #[serde(default)]
+    priority: Option<String>,
 }
 
 impl Dispatch {
@@ -71,8 +77,8 @@ impl Dispatch {
             touches: args.touches,
             max_turns: args.max_turns,
             budget: Budget::default(),
-            after: Vec::new(),
-            priority: Priority::default(),
+            after: args.after.iter().map(|id| task_id(id)).collect::<Result<_, _>>()?,
+            priority: args.priority.as_deref().map_or(Ok(Priority::Normal), priority)?,
             session: Some(self.control.patron.session.to_string()),
             depth: self.control.depth + 1,
         };
@@ -81,6 +87,10 @@ impl Dispatch {
         let id = dispatched.map_err(|refusal| ToolError::new(refusal.to_string()))?;
         Ok(format!("{id} is dispatched; its files are in .tasks/{id}/. You will be told when it ends."))
     }
+}
+
+fn priority(text: &str) -> Result<Priority, ToolError> {
+    text.parse().map_err(|error: NoPriority| ToolError::new(error.to_string()))
 }
 
 impl Tool for Dispatch {

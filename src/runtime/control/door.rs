@@ -11,6 +11,7 @@ use crate::message::NoteId;
 use crate::runtime::assemble;
 use crate::runtime::crew::CrewMsg;
 use crate::runtime::mail::Letter;
+use crate::runtime::order;
 use crate::runtime::roster::Patron;
 use crate::runtime::site::Site;
 use crate::runtime::{ControlError, TaskDetail, TaskRow};
@@ -36,6 +37,8 @@ impl Door {
 
     pub(in crate::runtime) async fn dispatch(&self, mut brief: Brief, patron: Patron) -> Result<TaskId, ControlError> {
         brief.title = title(&brief);
+        brief.after.sort_unstable();
+        brief.after.dedup();
         if let Some(outside) = brief.touches.iter().find(|path| !is_below(path)) {
             return Err(ControlError::Outside(outside.clone()));
         }
@@ -43,8 +46,13 @@ impl Door {
         self.ask(|reply| CrewMsg::Dispatch(Box::new(brief), patron, reply)).await?
     }
 
-    /// A role or a model that does not exist is refused here, where somebody can still name another.
+    /// A role, a model or a task to come after that does not exist is refused here, where somebody can still name another.
     async fn check(&self, brief: &Brief) -> Result<(), ControlError> {
+        if !brief.after.is_empty() {
+            let (tasks, after) = (self.tasks(), brief.after.clone());
+            let checked = self.site.on_disk(move || order::check(&tasks, &after)).await;
+            checked.map_err(ControlError::Files)??;
+        }
         let by_setting = self.site.config.cast.worker.is_some();
         if brief.agent.is_none() && brief.model.is_none() && !by_setting {
             return Ok(());

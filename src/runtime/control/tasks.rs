@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{Door, task_id};
 use crate::message::{RawArgs, ToolSpec};
 use crate::runtime::{TaskDetail, TaskRow};
-use crate::task::{one_line, short};
+use crate::task::{TaskId, one_line, short};
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
@@ -79,6 +79,10 @@ fn line(row: &TaskRow) -> String {
     let _ = match (row.place_in_queue, row.started) {
         (Some(place), _) => write!(line, " (place {place} in the queue)"),
         (None, Some(_)) => write!(line, " (turn {}, {})", row.turn, short(row.took)),
+        (None, None) if !row.after.is_empty() => {
+            let after: Vec<String> = row.after.iter().map(TaskId::to_string).collect();
+            write!(line, " (waits for {})", after.join(", "))
+        }
         (None, None) => Ok(()),
     };
     if !row.doing.is_empty() {

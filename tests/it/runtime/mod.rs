@@ -10,6 +10,7 @@ mod library;
 mod lookout;
 mod mail;
 mod memory;
+mod order;
 mod restart;
 mod rights;
 mod still;
