@@ -6,6 +6,7 @@ mod fit;
 mod gauge;
 pub mod inbox;
 mod run;
+pub mod stuck;
 mod think;
 
 use std::path::PathBuf;
