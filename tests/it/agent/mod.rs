@@ -9,4 +9,5 @@ mod pinned;
 mod presets;
 mod shown;
 pub mod stage;
+mod stuck;
 mod turns;
