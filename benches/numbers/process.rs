@@ -110,15 +110,20 @@ impl Run {
     }
 }
 
-/// Asks for one command per turn, so many times, then ends.
+/// Asks for one command per turn, so many times, then ends. No two are the same, or the run would be taken for stuck.
 pub(crate) fn commands(turns: usize, command: &'static str) -> impl Fn(&Asked) -> Answer + Send + Sync {
     move |asked| {
         let done = results(asked);
         match done < turns {
-            true => Answer::Says(vec![call(&format!("toolu_{done}"), "shell", json!({"command": command}))]),
+            true => Answer::Says(vec![command_of(done, command)]),
             false => Answer::Says(vec![text("done")]),
         }
     }
+}
+
+fn command_of(done: usize, command: &str) -> Value {
+    let command = if done == 0 { command.to_owned() } else { format!("{command} {done}") };
+    call(&format!("toolu_{done}"), "shell", json!({"command": command}))
 }
 
 fn results(asked: &Asked) -> usize {
@@ -162,7 +167,7 @@ fn eight_workers() {
                 Answer::Says((0..8).map(|n| call(&format!("toolu_{n}"), "dispatch", brief(n))).collect())
             }
             (true, _) => Answer::Says(vec![text("noted")]),
-            (false, 0..20) => Answer::Says(vec![call(&format!("toolu_{done}"), "shell", json!({"command": "true"}))]),
+            (false, 0..20) => Answer::Says(vec![command_of(done, "true")]),
             (false, _) => Answer::Says(vec![text("done")]),
         }
     };

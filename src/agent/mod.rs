@@ -58,6 +58,8 @@ pub struct Summariser {
 pub struct Limits {
     /// Most turns of a run; then one more without tools sums up. Unlimited when absent.
     pub max_turns: Option<u32>,
+    /// Turns in a row that may bring nothing new before the model is told; as many again, and the run ends. 0: any.
+    pub flat_turns: u32,
     /// Most tokens of one reply.
     pub max_tokens: u64,
     /// Tokens that the model can hold, reply included.
@@ -171,6 +173,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             max_turns: None,
+            flat_turns: stuck::PATIENCE,
             max_tokens: 4_096,
             context_window: 200_000,
             parallel: true,

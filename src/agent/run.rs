@@ -4,11 +4,14 @@
 use std::mem;
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::act;
 use super::compact::policy::When;
 use super::compact::{self, Watch};
 use super::gauge::Gauge;
 use super::inbox::{Heard, Inbox};
+use super::stuck::{self, Judge};
 use super::{Agent, Outcome, RunError};
 use crate::event::{AgentEvent, Ending, Events};
 use crate::message::{Message, Note};
@@ -52,7 +55,9 @@ async fn turns(run: &mut Run<'_>) -> Result<Outcome, Halt> {
         compact::look(run, When::Call).await?;
         let reply = run.think(last).await?;
         let calls = run.remember(reply, last).await?;
+        let since = Instant::now();
         act::act(run, calls).await?;
+        let stuck = stuck::look(run, since.elapsed())?;
         run.events.emit(&AgentEvent::TurnEnded { turn: run.turn });
         compact::look(run, When::Turn).await?;
         if last {
@@ -60,6 +65,11 @@ async fn turns(run: &mut Run<'_>) -> Result<Outcome, Halt> {
         }
         if mem::take(&mut run.parks) && run.inbox.rest() {
             return Ok(Outcome::Parked);
+        }
+        if let Some(evidence) = stuck
+            && run.inbox.rest()
+        {
+            return Ok(Outcome::Stuck(evidence));
         }
     }
 }
@@ -89,6 +99,8 @@ pub(super) struct Run<'a> {
     pub(super) cuts: u32,
     /// A tool asked for a rest after this turn.
     pub(super) parks: bool,
+    /// Says whether it gets anywhere.
+    pub(super) judge: Judge,
 }
 
 /// Why the loop stops before the model is done.
@@ -120,6 +132,7 @@ impl<'a> Run<'a> {
             nudged: false,
             cuts: 0,
             parks: false,
+            judge: Judge::of(agent.limits.flat_turns),
         }
     }
 
@@ -140,6 +153,7 @@ impl<'a> Run<'a> {
             }
             self.events.emit(&AgentEvent::Noted { note: note.clone(), turn });
             self.fresh = true;
+            self.judge.heard();
         }
         Ok(Ears::Open)
     }

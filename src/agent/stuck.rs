@@ -2,6 +2,7 @@
 //! and time are no facts here: a slow build is not stuck.
 
 mod evidence;
+mod look;
 mod plain;
 mod seen;
 
@@ -9,6 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use self::evidence::Trail;
+pub(super) use self::look::look;
 use self::plain::plain;
 use self::seen::Seen;
 

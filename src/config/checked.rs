@@ -142,7 +142,8 @@ impl<'a> Checked<'a> {
         let max_turns = self.number(turns, 1..=1_000_000)?.and_then(|turns| u32::try_from(turns).ok());
         let parallel = self.flag("parallel_tools")?;
         let compacting = self.compacting()?;
-        Ok(Limits { max_turns, max_tokens, context_window, parallel, compacting, ..Limits::default() })
+        let flat_turns = u32::try_from(self.number("flat_turns", 0..=1_000)?.unwrap_or_default()).unwrap_or_default();
+        Ok(Limits { max_turns, flat_turns, max_tokens, context_window, parallel, compacting, ..Limits::default() })
     }
 
     pub(super) fn crew(&self) -> Result<CrewLimits, ConfigError> {

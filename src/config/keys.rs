@@ -35,6 +35,7 @@ pub(super) const KEYS: &[Key] = &[
     key("compact_archive", None, false),
     key("max_turns", Some("200"), false),
     key("worker_max_turns", Some("100"), false),
+    key("flat_turns", Some("4"), false),
     key("workers", Some("8"), false),
     key("queue", Some("256"), false),
     key("depth", Some("1"), false),

@@ -162,6 +162,7 @@ async fn keep(run: &mut Run<'_>, goal: &Goal, draft: Draft, before: u64, paid: P
     run.session.append(Record::Compaction(Box::new(compaction)))?;
     run.session.settle_meanwhile().await?;
     run.gauge.shortened(run.session.context());
+    run.judge.forget();
     run.events.emit(&AgentEvent::Compacted { before, after, model, usage, cost });
     Ok(())
 }

@@ -153,7 +153,7 @@ async fn when_the_other_model_cannot_sum_up_the_one_that_thinks_does() {
 #[tokio::test(start_paused = true)]
 async fn after_an_overflow_the_summary_is_made_of_less_than_did_not_fit() {
     let big = || Stub::with("flood", millis(1), End::Say("y".repeat(1_900)), None);
-    let mut scenario = Scenario::new().tool(big());
+    let mut scenario = Scenario::new().tool(big()).limits(|limits| limits.flat_turns = 0);
     for _ in 0..30 {
         scenario = scenario.calls("more", &[("c", "flood", "{}")]);
     }

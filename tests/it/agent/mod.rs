@@ -1,6 +1,7 @@
 //! The loop, played with a model that follows a script: what happens, in which order, and what the session holds then.
 
 mod act;
+mod circles;
 mod compact;
 mod control;
 mod faults;

@@ -230,9 +230,10 @@ impl Played {
         self.ended.as_ref().unwrap().clone()
     }
 
-    /// The events, one short line each.
+    /// The events, one short line each, but for how much each turn brought.
     pub fn story(&self) -> Vec<String> {
-        self.events.iter().map(shown::line).collect()
+        let told = self.events.iter().filter(|event| !matches!(event, AgentEvent::Progressed { .. }));
+        told.map(shown::line).collect()
     }
 
     /// The conversation, one line per message.
