@@ -22,7 +22,7 @@ use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
 use crate::message::{Message, Note, Role, Spent, Tally, Usage};
 use crate::session::{Durability, Record, Session, SessionError};
-use crate::task::{Progress, Task, TaskDir, TaskId, TaskReport, TaskStatus, now};
+use crate::task::{Progress, Task, TaskDir, TaskId, TaskReport, TaskStatus, Track, now};
 
 /// What a worker is to do, and for whom.
 pub(super) struct Job {
@@ -52,6 +52,7 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
     let home = match prepare(job.clone(), ration.clone()).await {
         Ok(Prepared { agent, session, before: paid, opening }) => {
             before = paid;
+            job.meter.window(agent.limits.context_window);
             let (id, model) = (job.id().to_string(), agent.model.id().to_string());
             let recorded = Recorded {
                 session: &job.patron.session,
@@ -102,7 +103,8 @@ pub(super) async fn bury(site: &Site, ears: Option<Ears>, dir: TaskDir, mut repo
 fn events(job: &Job, ration: Arc<Ration>, records: impl IntoIterator<Item = Arc<dyn Observer>>) -> Events {
     let progress: Arc<dyn Observer> = Arc::new(Progress::of(job.dir.clone()));
     let feed = job.site.feed.watch(Source::Task(job.id()));
-    let own: [Arc<dyn Observer>; 4] = [job.meter.clone(), ration, progress, feed];
+    let track: Arc<dyn Observer> = Arc::new(Track::of(job.dir.clone()));
+    let own: [Arc<dyn Observer>; 5] = [job.meter.clone(), ration, progress, track, feed];
     Events::to(own.into_iter().chain(records))
 }
 

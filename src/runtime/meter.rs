@@ -1,6 +1,7 @@
 //! What a run is doing and has used so far, read off its events. For rows, statuses and reports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,10 +19,17 @@ pub(super) struct Begun {
     since: Instant,
 }
 
+/// Turns whose scores are kept.
+const SCORES: usize = 8;
+
 /// Watches one run.
-#[derive(Default)]
 pub(super) struct Meter {
     reading: Mutex<Reading>,
+    since: Instant,
+    /// Of the last sign of life, counted from then in milliseconds.
+    alive: AtomicU64,
+    /// Tokens that the model holds.
+    window: AtomicU64,
 }
 
 /// What a meter shows.
@@ -33,13 +41,25 @@ pub(super) struct Reading {
     pub(super) context: u64,
     /// It gave the crew an order.
     pub(super) ordered: bool,
+    /// Tokens that it holds; 0 while that is not known.
+    pub(super) window: u64,
+    /// How much the last turns brought that is new, the oldest first.
+    pub(super) scores: VecDeque<u8>,
+    /// Turns in a row that brought nothing.
+    pub(super) flat: u32,
     thinking: bool,
     open: BTreeMap<CallId, String>,
 }
 
+impl Default for Meter {
+    fn default() -> Meter {
+        Meter { reading: Mutex::default(), since: Instant::now(), alive: AtomicU64::new(0), window: AtomicU64::new(0) }
+    }
+}
+
 impl Meter {
     pub(super) fn read(&self) -> Reading {
-        self.lock().clone()
+        Reading { window: self.window.load(Ordering::Relaxed), ..self.lock().clone() }
     }
 
     /// Puts what was used into a report of a task that began then and is over now.
@@ -51,6 +71,16 @@ impl Meter {
         report.spent = spent;
         report.started = Some(begun.at);
         report.took = begun.took();
+    }
+
+    /// The model holds so many tokens.
+    pub(super) fn window(&self, tokens: u64) {
+        self.window.store(tokens, Ordering::Relaxed);
+    }
+
+    /// How long ago the last byte or event was. Long silence is no fault: a build may say nothing for minutes.
+    pub(super) fn quiet(&self) -> Duration {
+        self.since.elapsed().saturating_sub(Duration::from_millis(self.alive.load(Ordering::Relaxed)))
     }
 
     fn lock(&self) -> MutexGuard<'_, Reading> {
@@ -83,7 +113,17 @@ impl Reading {
 
 impl Observer for Meter {
     fn observe(&self, event: &AgentEvent) {
+        let alive = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.alive.store(alive, Ordering::Relaxed);
         match event {
+            AgentEvent::Progressed { score, flat, .. } => {
+                let mut reading = self.lock();
+                if reading.scores.len() == SCORES {
+                    reading.scores.pop_front();
+                }
+                reading.scores.push_back(*score);
+                reading.flat = *flat;
+            }
             AgentEvent::TurnStarted { .. } => {
                 let mut reading = self.lock();
                 reading.turns = reading.turns.saturating_add(1);
@@ -120,7 +160,6 @@ impl Observer for Meter {
             | AgentEvent::Compacted { model: None, .. }
             | AgentEvent::Retrying { .. }
             | AgentEvent::Failed { .. }
-            | AgentEvent::Progressed { .. }
             | AgentEvent::TurnEnded { .. } => {}
         }
     }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::front::{ResultFront, TaskFront};
-use super::progress::{append_line, read_tail};
+use super::progress::{append, append_line, read_tail};
 use super::{Brief, TaskId, TaskReport, TaskStatus};
 use crate::markdown::{self, MarkdownError};
 use crate::message::BudgetError;
@@ -234,6 +234,15 @@ impl TaskDir {
     pub fn progress(&self, line: &str) -> Result<(), TaskError> {
         let path = self.path.join("progress.md");
         append_line(&path, line).map_err(|source| TaskError::Files { path, source })
+    }
+
+    /// Appends a line to progress.jsonl.
+    ///
+    /// # Errors
+    /// [`TaskError::Files`] when the disk refuses, or when progress.jsonl is no plain file.
+    pub(super) fn track(&self, line: &str) -> Result<(), TaskError> {
+        let path = self.path.join("progress.jsonl");
+        append(&path, "\n", &format!("{line}\n")).map_err(|source| TaskError::Files { path, source })
     }
 
     /// The end of progress.md, at most [`PROGRESS_SHOWN`](super::PROGRESS_SHOWN) bytes, from the start of a line; empty when there is none.

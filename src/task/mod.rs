@@ -6,6 +6,7 @@ mod front;
 mod progress;
 mod question;
 mod rows;
+mod track;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now
 pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
 pub use question::{Asked, Asker, Question};
 pub use rows::{MAX_ROWS, MAX_TABLE, Rows, RowsError};
+pub use track::Track;
 
 use crate::message::{Budget, Spent, Tally, Usage};
 

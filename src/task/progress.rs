@@ -164,8 +164,15 @@ pub fn short(took: Duration) -> String {
     }
 }
 
-/// A worker may write in its own directory, so the file could have become a link or a FIFO: neither is followed.
+/// A line of progress.md, with the time.
 pub(super) fn append_line(path: &Path, line: &str) -> io::Result<()> {
+    let stamp = Zoned::now().strftime("%H:%M").to_string();
+    append(path, CUT, &format!("{stamp} {}\n", one_line(line, LINE)))
+}
+
+/// A worker may write in its own directory, so the file could have become a link or a FIFO: neither is followed.
+/// `cut` ends a line before them that was not written to its end.
+pub(super) fn append(path: &Path, cut: &str, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).custom_flags(careful()).open(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
@@ -176,9 +183,8 @@ pub(super) fn append_line(path: &Path, line: &str) -> io::Result<()> {
         file.read_exact_at(&mut last, at)?;
     }
     // A line that the end of a program or a full disk has cut stays as it is and takes no other line with it.
-    let cut = if last == [b'\n'] { "" } else { CUT };
-    let stamp = Zoned::now().strftime("%H:%M").to_string();
-    file.write_all(format!("{cut}{stamp} {}\n", one_line(line, LINE)).as_bytes())
+    let cut = if last == [b'\n'] { "" } else { cut };
+    file.write_all(format!("{cut}{text}").as_bytes())
 }
 
 pub(super) fn read_tail(path: &Path) -> io::Result<String> {

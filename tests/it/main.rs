@@ -20,6 +20,7 @@ mod policy;
 mod prompt;
 mod repl;
 mod role;
+mod runaway;
 mod runtime;
 mod sandbox;
 mod scripted;
