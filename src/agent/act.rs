@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::RunError;
@@ -40,6 +40,9 @@ const MOST_OUTPUT: usize = 256 << 10;
 
 /// How long aborted tools have to end by themselves and say how far they came.
 const GRACE: Duration = Duration::from_millis(30);
+
+/// How long a tool may take that has no shorter limit of its own.
+const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// Runs the calls and writes their results down, in the order of the calls for the model.
 ///
@@ -210,7 +213,9 @@ impl Stage {
         self.running.push(Box::pin(async move {
             let since = Instant::now();
             let args = call.args.clone();
-            let said = AssertUnwindSafe(async { tool.call(args, &cx).await }).catch_unwind().await;
+            let work =
+                async { timeout(LONGEST, tool.call(args, &cx)).await.unwrap_or_else(|_| Err(endless(&call.name))) };
+            let said = AssertUnwindSafe(work).catch_unwind().await;
             Done { line, call, said, took: since.elapsed() }
         }));
     }
@@ -237,6 +242,12 @@ impl Stage {
         write(run.session, run.events, result, took)?;
         Ok(panicked)
     }
+}
+
+/// The answer to a call that did not end.
+fn endless(tool: &str) -> ToolError {
+    let minutes = LONGEST.as_secs() / 60;
+    ToolError::new(format!("{tool} did not end within {minutes} minutes and was stopped; ask for less at once"))
 }
 
 /// The answer to calls of a run that was stopped from outside.

@@ -90,7 +90,7 @@ async fn arguments_that_are_not_json_are_never_executed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panicking_tool_fails_the_run_and_leaves_the_session_valid() {
+async fn r15_a_panicking_tool_fails_the_run_and_leaves_the_session_valid() {
     let played = Scenario::new()
         .tool(Stub::with("bad", millis(10), End::Panic("index out of bounds".into()), None))
         .tool(Stub::with("slow", millis(60_000), End::Echo, None))
@@ -105,6 +105,17 @@ async fn a_panicking_tool_fails_the_run_and_leaves_the_session_valid() {
     );
     assert_eq!(played.story().last().unwrap(), "ended failed tool bad has a fault and panicked: index out of bounds");
     assert!(played.took < millis(200), "{:?}", played.took);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r15_a_tool_that_never_ends_is_stopped_and_its_run_goes_on() {
+    let hours = std::time::Duration::from_secs(100 * 3_600);
+    let scenario = Scenario::new().tool(Stub::with("slow", hours, End::Echo, None));
+    let played = scenario.calls("", &[("c1", "slow", "{}"), ("c2", "echo", "1")]).says("done").play().await;
+    assert_eq!(played.outcome(), answered("done"));
+    let results = &played.context()[2..4];
+    let stopped = "c1 ! slow did not end within 60 minutes and was stopped; ask for less at once";
+    assert!(results.contains(&stopped.to_owned()) && results.contains(&"c2 = 1".to_owned()), "{results:?}");
 }
 
 #[tokio::test(start_paused = true)]
