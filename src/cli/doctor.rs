@@ -20,6 +20,7 @@ use crate::terminal::clean::{clean, one_line};
 use crate::terminal::exit::Exit;
 use crate::terminal::{Look, is_dumb};
 use crate::workspace::defaults::Layer;
+use crate::workspace::upkeep::DiskUse;
 
 /// Files of the workspace that become part of a prompt.
 const PROMPT_FILES: [&str; 5] = ["config.md", "AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md"];
@@ -93,6 +94,7 @@ fn of_config(config: &Config) -> Vec<Row> {
     rows.extend(of_sets(config));
     rows.extend(PROMPT_FILES.iter().map(|name| of_file(workspace.root(), name)));
     rows.push(of_tasks(&workspace.tasks()));
+    rows.push(of_disk(config));
     rows
 }
 
@@ -166,6 +168,14 @@ fn of_file(root: &Path, name: &str) -> Row {
         Ok(_) => row("files", Mark::Bad, format!("{name} is not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => row("files", Mark::Absent, format!("no {name}")),
         Err(error) => row("files", Mark::Bad, format!("{name}: {error}")),
+    }
+}
+
+fn of_disk(config: &Config) -> Row {
+    let used = DiskUse::of(&config.workspace);
+    match used.warning(config.disk_quota) {
+        Some(warning) => row("workspace", Mark::Warn, warning),
+        None => row("workspace", Mark::Good, format!("{} MB of the disk are used", used.total().div_ceil(1 << 20))),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::session::SessionId;
 use crate::skill::Skills;
 use crate::task::one_line;
 use crate::terminal::exit::Exit;
-use crate::workspace::{Workspace, WorkspaceError, home_from};
+use crate::workspace::{Workspace, WorkspaceError, home_from, upkeep};
 
 /// Open files that a worker needs at most at one time, and those of everything else.
 const OPEN_FILES_EACH: u64 = 8;
@@ -182,6 +182,7 @@ async fn begin(
     let named = |origin: &Origin| matches!(origin.key, "model" | "provider") && origin.from != Place::Default;
     let unchosen = !config.origins.iter().any(named);
     warnings.extend(config.cast.absent(&config.models));
+    warnings.extend(upkeep::warning(&config.workspace));
     raise_open_files(config.crew.running);
     let runtime = start(config).await?;
     let feed = runtime.feed();

@@ -47,6 +47,7 @@ pub(super) const KEYS: &[Key] = &[
     key("retry_patience", Some("120"), false),
     key("profile", Some("workspace"), false),
     key("durability", Some("turn"), false),
+    key("disk_quota", Some("2048"), false),
 ];
 
 /// What any Markdown file may say about itself; no setting and no mistake.

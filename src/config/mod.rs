@@ -59,6 +59,8 @@ pub struct Config {
     pub tools: Option<Vec<String>>,
     /// When journals are forced to the disk.
     pub durability: Durability,
+    /// Bytes that sessions, traces, logs and full outputs may take before old ones of the last three go; 0 for any.
+    pub disk_quota: u64,
     /// A person trusts the workspace, for good or for this run.
     pub trusted: bool,
     /// Writes down what the models say and people do; only a command line asks for it.
@@ -237,6 +239,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         profile: checked.profile()?,
         tools: checked.words("tools", "a list of names, like [shell, read_file]")?,
         durability: checked.durability()?,
+        disk_quota: checked.number("disk_quota", 0..=1 << 30)?.unwrap_or_default() << 20,
         titles: checked.flag("titles")?,
         cast,
         origins: checked.origins(&choice, &main),

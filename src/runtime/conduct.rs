@@ -18,6 +18,7 @@ use super::records::Recorded;
 use super::roster::Patron;
 use super::site::Site;
 use super::title;
+use super::upkeep;
 use super::{RunId, SessionGone};
 use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
@@ -254,6 +255,7 @@ impl Conduct {
         let flight = Run { agent, session, inbox, events };
         let home = if shortens.is_some() { shorten(flight).await } else { fly(flight).await };
         self.relayed(tasks).await;
+        upkeep::look(&self.site);
         let aborted = home.ending == Ending::Aborted;
         Conducted { session: home.session, heard: true, aborted, fault: home.fault, unheard: home.unheard }
     }

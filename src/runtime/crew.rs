@@ -18,6 +18,7 @@ use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
 use super::waiting::Waiting;
+use super::upkeep;
 use super::worker::{Assignment, OVER, Worker, WorkerMsg};
 use super::{ControlError, TaskRow};
 use crate::message::{NoteId, Spent, Usage};
@@ -359,6 +360,7 @@ impl State {
             self.site.keep(&entry.patron.session, *report);
         }
         self.site.note_end();
+        upkeep::look(&self.site);
     }
 
     fn close(&mut self, myself: &ActorRef<CrewMsg>) {

@@ -21,6 +21,7 @@ use super::mail::Mail;
 use super::main_agent::{MainAgent, MainMsg, Opening};
 use super::recover::{Legacy, recover};
 use super::site::Site;
+use super::upkeep;
 use super::{Open, OpenError, Said, SessionGone, StartError, Status, report};
 use crate::config::Config;
 use crate::message::Message;
@@ -103,6 +104,9 @@ impl Runtime {
         let site = Arc::new(site);
         for (session, report) in found.unheard {
             site.keep(&session, report);
+        }
+        if lock.is_some() {
+            upkeep::look(&site);
         }
         let lookout = owner.map(Lookout::new).map(|lookout| {
             let watch = lookout::watch(site.clone(), lookout.way.clone());

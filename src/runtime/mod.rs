@@ -35,6 +35,7 @@ mod roles;
 mod roster;
 mod site;
 mod title;
+mod upkeep;
 mod view;
 mod waiting;
 mod words;

@@ -12,6 +12,7 @@ use super::RunId;
 use super::busy::Busy;
 use super::feed::Feed;
 use super::records::Records;
+use super::upkeep::Upkeep;
 use crate::config::{self, Config};
 use crate::model::catalog::NoModel;
 use crate::model::fallback::Fallbacks;
@@ -37,6 +38,7 @@ pub(super) struct Site {
     pub(super) records: Records,
     fallbacks: Fallbacks,
     pub(super) counters: Counters,
+    pub(super) upkeep: Upkeep,
     closing: AtomicBool,
     runs: AtomicU64,
     disk: Arc<Semaphore>,
@@ -60,6 +62,7 @@ impl Site {
             records,
             fallbacks,
             counters: Counters::default(),
+            upkeep: Upkeep::default(),
             closing: AtomicBool::new(false),
             runs: AtomicU64::new(0),
             disk: Arc::new(Semaphore::new(DISK_THREADS)),

@@ -3,6 +3,7 @@
 pub mod defaults;
 mod lock;
 pub mod policy;
+pub mod upkeep;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
