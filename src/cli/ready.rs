@@ -16,6 +16,7 @@ use crate::model::recording::Recorder;
 use crate::model::scripted::recorded::{self, Header};
 use crate::prompt::{self, Sources};
 use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError, last_task, named_agents};
+use crate::sandbox;
 use crate::server::control::{Client, Host};
 use crate::session::SessionId;
 use crate::skill::Skills;
@@ -125,6 +126,7 @@ pub fn scratch(common: &mut Common) -> Result<Option<TempDir>, NotReady> {
 /// [`NotReady`] names what is wrong and how to mend it.
 pub async fn ready(common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envelope>), NotReady> {
     let mut config = settings(common)?;
+    alone(&config)?;
     config.titles &= stay != Stay::Answer;
     // A missing key is known before anything is started, and nothing can be done without it.
     config
@@ -150,6 +152,21 @@ pub async fn ready(common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envel
         ready.resume_workers().await;
     }
     Ok((ready, feed))
+}
+
+/// Refuses to work inside a command of another tillerman: its limits and budgets would hold no more, and nobody would see
+/// what is done.
+fn alone(config: &Config) -> Result<(), NotReady> {
+    let nesting = sandbox::nesting(&|name| std::env::var_os(name));
+    if nesting <= config.nesting {
+        return Ok(());
+    }
+    let why = "this runs inside a command of another tillerman, where no limit or budget of that one would hold; let its \
+               agent dispatch a task instead";
+    Err(NotReady {
+        exit: Exit::Refused,
+        why: format!("{why} (a person may allow it: nesting: {nesting} in the settings)"),
+    })
 }
 
 pub(super) fn recorder(path: &Path, config: &Config) -> Result<Recorder, NotReady> {

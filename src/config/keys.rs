@@ -48,6 +48,7 @@ pub(super) const KEYS: &[Key] = &[
     key("profile", Some("workspace"), false),
     key("durability", Some("turn"), false),
     key("disk_quota", Some("2048"), false),
+    key("nesting", Some("0"), false),
 ];
 
 /// What any Markdown file may say about itself; no setting and no mistake.

@@ -61,6 +61,8 @@ pub struct Config {
     pub durability: Durability,
     /// Bytes that sessions, traces, logs and full outputs may take before old ones of the last three go; 0 for any.
     pub disk_quota: u64,
+    /// In how many commands of a tillerman, one inside the other, this one may be at work.
+    pub nesting: u64,
     /// A person trusts the workspace, for good or for this run.
     pub trusted: bool,
     /// Writes down what the models say and people do; only a command line asks for it.
@@ -240,6 +242,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         tools: checked.words("tools", "a list of names, like [shell, read_file]")?,
         durability: checked.durability()?,
         disk_quota: checked.number("disk_quota", 0..=1 << 30)?.unwrap_or_default() << 20,
+        nesting: checked.number("nesting", 0..=8)?.unwrap_or_default(),
         titles: checked.flag("titles")?,
         cast,
         origins: checked.origins(&choice, &main),

@@ -32,6 +32,12 @@ const ADDED: &[(&str, &str)] = &[
 /// Carries the marks of a command and of those that it runs inside of.
 pub(super) const MARK: &str = "TILLERMAN_COMMAND";
 
+/// In how many commands of a tillerman, one inside the other, a program runs that has this environment.
+pub fn nesting(env: &dyn Fn(&str) -> Option<OsString>) -> u64 {
+    let marks = env(MARK).unwrap_or_default();
+    marks.as_encoded_bytes().split(|byte| *byte == b'/').filter(|mark| !mark.is_empty()).count() as u64
+}
+
 /// The variables of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 pub use self::capture::{Captured, Spool};
-pub use self::environment::Environment;
+pub use self::environment::{Environment, nesting};
 use self::running::{Output, Running};
 pub use self::sweep::sweep;
 
