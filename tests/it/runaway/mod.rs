@@ -2,5 +2,7 @@
 //! `battery::rows`.
 
 mod disk;
+mod flood;
+mod long;
 mod meter;
 mod nested;
