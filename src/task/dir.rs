@@ -175,6 +175,10 @@ impl TaskDir {
         TaskDir { durable: false, ..self }
     }
 
+    pub(super) fn is_durable(&self) -> bool {
+        self.durable
+    }
+
     /// The task's number.
     pub fn id(&self) -> TaskId {
         self.id

@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
 pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
-pub use question::{Asked, Asker, Question};
+pub use question::{Asked, Asker, GIVE_UP, NoChoice, Question};
 pub use rows::{MAX_ROWS, MAX_TABLE, Rows, RowsError};
 pub use track::Track;
 
