@@ -268,6 +268,12 @@ impl Inbox {
         !self.shared.lock().steers.is_empty()
     }
 
+    /// A note of this kind waits to be heard.
+    pub fn holds(&self, kind: NoteKind) -> bool {
+        let queue = self.shared.lock();
+        queue.steers.iter().chain(&queue.follow_ups).any(|note| note.kind == kind)
+    }
+
     /// Takes no more notes, and waits until those that are being written down are here.
     pub(super) async fn close(&mut self) {
         self.shared.lock().sealed = true;

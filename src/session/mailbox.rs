@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::log::{Line, Log};
@@ -32,6 +33,8 @@ struct Shared {
     queue: Mutex<Queue>,
     /// Held by the thread that writes; never while the queue is.
     file: Mutex<Inbox>,
+    /// The file is open only while it is used.
+    rests: AtomicBool,
 }
 
 #[derive(Default)]
@@ -49,6 +52,8 @@ struct Post {
 /// The file, once there is one.
 struct Inbox {
     log: Option<Log>,
+    /// How long it was when it was closed.
+    len: u64,
     next_seq: u64,
     next_note: NoteId,
     damage: Vec<String>,
@@ -73,7 +78,13 @@ impl Mailbox {
     }
 
     fn over(path: Option<PathBuf>, durability: Durability, inbox: Inbox) -> Mailbox {
-        let shared = Shared { durability, path, queue: Mutex::default(), file: Mutex::new(inbox) };
+        let shared = Shared {
+            durability,
+            path,
+            queue: Mutex::default(),
+            file: Mutex::new(inbox),
+            rests: AtomicBool::new(false),
+        };
         Mailbox { shared: Arc::new(shared) }
     }
 
@@ -91,7 +102,16 @@ impl Mailbox {
     /// # Errors
     /// The file cannot be read.
     pub fn posted(&self) -> Result<Vec<Posted>, SessionError> {
-        let inbox = self.inbox();
+        let mut inbox = self.inbox();
+        if inbox.len > 0 {
+            inbox.pick_up(self.path())?;
+        }
+        let posted = self.read(&inbox);
+        self.put_down(&mut inbox);
+        posted
+    }
+
+    fn read(&self, inbox: &Inbox) -> Result<Vec<Posted>, SessionError> {
         let Some(log) = &inbox.log else { return Ok(Vec::new()) };
         let failed = |source| SessionError::io("read the inbox of", self.path(), source);
         let mut posted = Vec::new();
@@ -103,6 +123,21 @@ impl Mailbox {
             }
         }
         Ok(posted)
+    }
+
+    /// Keeps the file open only while it is used, or always again: who rests for long shall hold nothing. Does not wait; a
+    /// file that is just being written is closed after that.
+    pub fn rest(&self, rests: bool) {
+        self.shared.rests.store(rests, Ordering::SeqCst);
+        if let Ok(mut inbox) = self.shared.file.try_lock() {
+            self.put_down(&mut inbox);
+        }
+    }
+
+    fn put_down(&self, inbox: &mut Inbox) {
+        if self.shared.rests.load(Ordering::SeqCst) {
+            inbox.put_down();
+        }
     }
 
     /// The lowest id that no note here has.
@@ -152,11 +187,10 @@ impl Mailbox {
 
     fn write(&self, notes: Vec<Posted>) -> Result<(), SessionError> {
         let mut inbox = self.inbox();
-        if inbox.log.is_none() {
-            inbox.log = Some(Log::beside(self.path())?);
-            inbox.fresh = true;
-        }
-        inbox.append(notes, self.path(), self.shared.durability)
+        inbox.pick_up(self.path())?;
+        let written = inbox.append(notes, self.path(), self.shared.durability);
+        self.put_down(&mut inbox);
+        written
     }
 
     fn path(&self) -> &Path {
@@ -174,7 +208,7 @@ impl Mailbox {
 
 impl Inbox {
     fn none() -> Inbox {
-        Inbox { log: None, next_seq: 0, next_note: NoteId(1), damage: Vec::new(), fresh: false }
+        Inbox { log: None, len: 0, next_seq: 0, next_note: NoteId(1), damage: Vec::new(), fresh: false }
     }
 
     fn open(path: &Path) -> Result<Inbox, SessionError> {
@@ -197,7 +231,34 @@ impl Inbox {
             }
         }
         let next_note = scanned.facts.with_first_note().next_note;
-        Ok(Inbox { log: Some(log), next_seq: scanned.next_seq, next_note, damage: scanned.damage, fresh: false })
+        let (next_seq, damage) = (scanned.next_seq, scanned.damage);
+        Ok(Inbox { log: Some(log), len: 0, next_seq, next_note, damage, fresh: false })
+    }
+
+    /// Closes the file; one in memory is all there is of it.
+    fn put_down(&mut self) {
+        if let Some(log) = self.log.take_if(|log| log.file().is_some()) {
+            self.len = log.len();
+        }
+    }
+
+    /// Opens the file, if need be where it was closed; one that is not as it was is read anew.
+    fn pick_up(&mut self, path: &Path) -> Result<(), SessionError> {
+        if self.log.is_some() {
+            return Ok(());
+        }
+        let len = mem::take(&mut self.len);
+        let mut log = Log::beside(path)?;
+        let found = log.file().and_then(|file| file.metadata().ok()).map(|meta| meta.len());
+        if found == Some(len) {
+            log.whole_up_to(len);
+            (self.log, self.fresh) = (Some(log), len == 0);
+        } else {
+            let next_note = self.next_note;
+            *self = Inbox::open(path)?;
+            self.next_note = self.next_note.max(next_note);
+        }
+        Ok(())
     }
 
     /// All of the notes or, when the disk refuses, none.
