@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::keys::KEYS;
 use super::raw::{Place, Raw, Setting};
-use super::{Agents, AgentsFrom, ConfigError, CrewLimits, Durability, Origin};
+use super::{Agents, AgentsFrom, Authority, ConfigError, CrewLimits, Durability, Origin};
 use crate::agent::Limits;
 use crate::model::ModelId;
 use crate::model::catalog::{Choice, Models, Settings};
@@ -163,6 +163,11 @@ impl<'a> Checked<'a> {
         let key = "agents_folder";
         let folder = self.raw.get(key).map(|setting| self.text(setting, key, "a folder, like team/agents"));
         Ok(Agents { from, folder: folder.transpose()?.map(|folder| root.join(folder)) })
+    }
+
+    pub(super) fn authority(&self) -> Result<Authority, ConfigError> {
+        let words = self.words("authority", "a list of words, like [naming, test layout], or all")?;
+        Ok(Authority::over(words.unwrap_or_default()))
     }
 
     pub(super) fn profile(&self) -> Result<Profile, ConfigError> {

@@ -41,6 +41,7 @@ pub(super) const KEYS: &[Key] = &[
     key("depth", Some("1"), false),
     key("agents", Some("on"), false),
     key("agents_folder", None, false),
+    key("authority", None, false),
     key("parallel_tools", Some("true"), true),
     key("tools", None, true),
     key("shell_timeout", Some("120"), false),

@@ -1,5 +1,6 @@
 //! Settings: what was written, where, and what it means. Nothing here starts anything.
 
+mod authority;
 mod cast;
 mod checked;
 mod compaction;
@@ -21,6 +22,7 @@ use crate::model::recording::Recorder;
 use crate::workspace::Workspace;
 use crate::workspace::policy::Profile;
 
+pub use authority::Authority;
 pub use cast::{Cast, Named};
 pub use init::{Wrote, init};
 pub use raw::Place;
@@ -51,6 +53,8 @@ pub struct Config {
     pub crew: CrewLimits,
     /// Which named agents there are.
     pub agents: Agents,
+    /// What the main agent may answer in a person's place.
+    pub authority: Authority,
     /// How long a command may take when the model does not say.
     pub shell_timeout: Duration,
     /// What the main agent's tools may read and write.
@@ -237,6 +241,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     Ok(Config {
         crew: checked.crew()?,
         agents: checked.agents(workspace.root())?,
+        authority: checked.authority()?,
         shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
         profile: checked.profile()?,
         tools: checked.words("tools", "a list of names, like [shell, read_file]")?,
