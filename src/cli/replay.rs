@@ -19,7 +19,7 @@ use crate::model::Model;
 use crate::model::scripted::recorded::{Act, Line};
 use crate::model::scripted::{Scripted, Tape};
 use crate::runtime::{Envelope, News, Open, RunId, Runtime, Said, Source, StartError, last_task};
-use crate::task::TaskId;
+use crate::task::{Question, TaskId};
 use crate::terminal::exit::{Exit, Signals};
 use crate::workspace::Workspace;
 
@@ -190,6 +190,10 @@ async fn to_task(runtime: &Runtime, task: TaskId, act: Act, text: String) {
     let done = match act {
         Act::Abort => runtime.abort(task).await,
         Act::FollowUp => runtime.follow_up(task, text).await.map(drop),
+        Act::Answer => {
+            let (question, words) = Question::addressed(&text);
+            runtime.answer(task, question, words.to_owned()).await.map(drop)
+        }
         Act::Say | Act::Steer => runtime.steer(task, text).await.map(drop),
     };
     if let Err(error) = done {
@@ -200,7 +204,8 @@ async fn to_task(runtime: &Runtime, task: TaskId, act: Act, text: String) {
 async fn to_main(ready: &Ready, act: Act, said: Said) -> Result<(), String> {
     let (runtime, session) = (&ready.runtime, &ready.session);
     let done = match act {
-        Act::Say => runtime.say(session, said).await.map(drop),
+        // Only tasks ask.
+        Act::Answer | Act::Say => runtime.say(session, said).await.map(drop),
         Act::Steer => runtime.steer_main(session, said.text).await.map(drop),
         Act::FollowUp => runtime.follow_up_main(session, said.text).await.map(drop),
         Act::Abort => runtime.abort_main(session).await.map(drop),

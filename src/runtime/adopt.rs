@@ -88,6 +88,7 @@ impl State {
             stage: Stage::Adopting(reply),
             aborted: false,
             token: self.site.busy.token(),
+            missed: Vec::new(),
             parking: Parking::default(),
         };
         self.tasks.insert(id, entry);
@@ -129,7 +130,7 @@ impl State {
                     self.bury(myself, id, TaskStatus::Aborted, RESTED.to_owned());
                 }
                 self.deliver(myself, id);
-                self.rouse(myself, id);
+                self.rouse(id);
             }
         }
         if let Some(reply) = reply {

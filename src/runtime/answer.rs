@@ -3,15 +3,17 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::mail::PERSON;
 use super::roster::Patron;
-use super::{ControlError, Runtime};
+use super::{ControlError, Done, Order, Runtime};
 use crate::message::NoteId;
 use crate::model::scripted::recorded::Act;
 use crate::task::{Question, TaskId};
 
 /// An answer that was given.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replied {
     /// To which task.
     pub task: TaskId,
@@ -46,7 +48,11 @@ impl Runtime {
     /// [`ControlError::NoQuestion`], [`ControlError::Closed`] when it was answered before, [`ControlError::Unfit`] for a
     /// number that no option has, and as [`Runtime::steer`].
     pub async fn answer(&self, task: TaskId, question: Option<u32>, words: String) -> Result<Replied, ControlError> {
-        self.may_change()?;
+        if let Some(there) = self.elsewhere()? {
+            let replied = |done| if let Done::Answered(replied) = done { Some(replied) } else { None };
+            let order = Order::Answer { task, question, text: words };
+            return there.ask(order, replied).await.map_err(ControlError::Elsewhere);
+        }
         let said = question.map_or_else(|| words.clone(), |number| format!("q_{number:03} {words}"));
         self.inner.record(&task.to_string(), Act::Answer, said);
         self.take_on(task).await?;

@@ -258,7 +258,7 @@ impl State {
             Err(Unsent::Unwritten(why)) => return self.not_given(myself, id, number, given, ControlError::Files(why)),
         };
         self.settle(id, number, given, note);
-        self.rouse(myself, id);
+        self.rouse(id);
     }
 
     /// Nothing is written down, so the question is open still.
@@ -313,7 +313,7 @@ impl State {
             Given::Silence => "nobody answered in time".to_owned(),
         };
         let words = format!("Given up, {who}.\n\n{}", pending.question.text);
-        self.queue.retain(|waiting| *waiting != id);
+        self.queue.leave(id);
         self.settle(id, number, given, NoteId(0));
         self.bury(myself, id, TaskStatus::Failed, words);
     }

@@ -31,8 +31,8 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     // A conversation that leaves no file has nothing to look through.
     let journal =
         Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
-    let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(control::tools(control));
-    let tools = tools.chain(journal.iter().flat_map(|journal| history::tools(journal)));
+    let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain([control::answer(&control)]);
+    let tools = tools.chain(control::tools(control)).chain(journal.iter().flat_map(|journal| history::tools(journal)));
     let prompt = prompt::main(&sources);
     let of_sets = skills.notices().iter().chain(roles.notices()).map(Notice::to_string);
     site.notice(of_sets.chain(prompt.notices.iter().cloned()));
@@ -65,11 +65,12 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let text = if is_placed { task.brief.body.as_str() } else { "" };
     let place = prompt::Task { dir: task.dir.path(), text };
     let sources = Sources { workspace, skills: &skills, roles: &roles, role, task: Some(place) };
+    let ask = control::ask(&control, task.dir.id());
     let may_dispatch = control.depth < config.crew.depth;
     let control = may_dispatch.then(|| control::tools(control)).into_iter().flatten();
     let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
     let tools = own_tools(site, rights(site, task)?).into_iter().chain(skills.tool()).chain(control);
-    let tools = tools.chain(history::tools(&journal));
+    let tools = tools.chain([ask]).chain(history::tools(&journal));
     Ok(Agent {
         summariser: summariser(site, model.id()),
         counter: site.counters.of(model.id()),

@@ -12,8 +12,9 @@ use super::grace;
 use super::job::{self, Job};
 use super::mail::{self, Ears, Letter};
 use super::main_agent::MainMsg;
-use super::meter::{Begun, Meter};
 use super::order::{self, Described};
+use super::park::{ParkMsg, Parking, RESTED};
+use super::pending::Clock;
 use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
@@ -47,6 +48,8 @@ pub(super) enum CrewMsg {
     Abort(TaskId, RpcReplyPort<Result<(), ControlError>>),
     /// The grace of an aborted worker is over.
     Overdue(TaskId),
+    /// About tasks that rest, and what they ask.
+    Park(ParkMsg),
     /// A task is over, and result.md is written.
     Ended(Box<TaskReport>),
     /// The rows of all tasks that are not over.
@@ -69,6 +72,7 @@ pub(super) struct State {
     pub(super) tasks: HashMap<TaskId, Entry>,
     pub(super) queue: Waiting,
     pub(super) running: usize,
+    pub(super) clock: Clock,
 }
 
 impl Actor for Crew {
@@ -78,7 +82,7 @@ impl Actor for Crew {
 
     async fn pre_start(&self, _: ActorRef<CrewMsg>, given: Founding) -> Result<State, ActorProcessingErr> {
         let Founding { site, last } = given;
-        Ok(State { site, last, tasks: HashMap::new(), queue: Waiting::default(), running: 0 })
+        Ok(State { site, last, tasks: HashMap::new(), queue: Waiting::default(), running: 0, clock: Clock::default() })
     }
 
     async fn handle(
@@ -99,7 +103,11 @@ impl Actor for Crew {
                 state.advance(&myself).await;
             }
             // Whoever asked may have stopped waiting; then the answer is for nobody.
-            CrewMsg::Note(id, letter, reply) => state.note(id, letter, reply),
+            CrewMsg::Note(id, letter, reply) => state.note(&myself, id, letter, reply),
+            CrewMsg::Park(message) => {
+                state.park(&myself, message);
+                state.advance(&myself).await;
+            }
             CrewMsg::Abort(id, reply) => state.abort(&myself, id, reply),
             CrewMsg::Overdue(id) => state.kill(id),
             CrewMsg::Ended(report) => {
@@ -169,6 +177,7 @@ impl State {
             aborted: false,
             missed: Vec::new(),
             token: self.site.busy.token(),
+            parking: Parking::default(),
         };
         self.tasks.insert(id, entry);
     }
@@ -228,7 +237,8 @@ impl State {
     async fn start(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId) {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         let Some((post, inbox)) = entry.ears.as_mut().and_then(Ears::open) else { return };
-        let (meter, begun) = (Arc::new(Meter::default()), Begun::now());
+        let known = entry.has_rested().then(|| entry.brief.clone());
+        let (is_new, (meter, begun)) = (known.is_none(), entry.begin());
         let job = Job {
             site: self.site.clone(),
             crew: myself.clone(),
@@ -238,6 +248,7 @@ impl State {
             attempt: entry.attempt,
             meter: meter.clone(),
             begun,
+            known,
         };
         let assignment = Assignment { job, crew: myself.clone(), tiller: post.tiller, inbox };
         match Actor::spawn_linked(None, Worker, assignment, myself.get_cell()).await {
@@ -245,7 +256,9 @@ impl State {
                 entry.stage = Stage::Running { worker, meter, begun };
                 self.running += 1;
                 let title = entry.brief.title.clone();
-                self.site.feed.tell(Source::Task(id), News::TaskStarted { title });
+                if is_new {
+                    self.site.feed.tell(Source::Task(id), News::TaskStarted { title });
+                }
             }
             Err(error) => self.bury(myself, id, TaskStatus::Failed, format!("no worker could be started: {error}")),
         }
@@ -263,12 +276,13 @@ impl State {
                 let _ = worker.cast(WorkerMsg::Abort);
                 grace::tell_after(GRACE, myself, move || CrewMsg::Overdue(id));
             }
-            Stage::Queued => {
+            Stage::Queued | Stage::Parked => {
                 self.queue.leave(id);
-                self.bury(myself, id, TaskStatus::Aborted, NOT_STARTED.to_owned());
+                let words = if entry.has_rested() { RESTED } else { NOT_STARTED };
+                self.bury(myself, id, TaskStatus::Aborted, words.to_owned());
             }
-            // Buried as soon as its task.md is there.
-            Stage::Describing(_) => {}
+            // Buried as soon as its files are there.
+            Stage::Describing(_) | Stage::Adopting(_) => {}
             Stage::Closing => {
                 let _ = reply.send(Err(ControlError::AlreadyEnded(id)));
                 return;
@@ -314,7 +328,7 @@ impl State {
     }
 
     /// Closes a task that has no worker to close it.
-    fn bury(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, status: TaskStatus, words: String) {
+    pub(super) fn bury(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, status: TaskStatus, words: String) {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         let mut report = TaskReport {
             id,
@@ -333,6 +347,7 @@ impl State {
             files: Vec::new(),
             assumptions: Vec::new(),
         };
+        entry.fill(&mut report);
         if let Stage::Running { meter, begun, .. } = std::mem::replace(&mut entry.stage, Stage::Closing) {
             meter.fill(&mut report, begun);
             self.running -= 1;
@@ -348,10 +363,11 @@ impl State {
     fn ended(&mut self, report: TaskReport) {
         // Told twice, or of an attempt that is over: it has been dealt with.
         let is_it = self.tasks.get(&report.id).is_some_and(|entry| entry.attempt == report.attempt);
-        let Some(entry) = is_it.then(|| self.tasks.remove(&report.id)).flatten() else { return };
+        let Some(mut entry) = is_it.then(|| self.tasks.remove(&report.id)).flatten() else { return };
         if matches!(entry.stage, Stage::Running { .. }) {
             self.running -= 1;
         }
+        self.close_questions(&mut entry, report.status);
         self.site.feed.tell(Source::Task(report.id), News::TaskEnded(report.clone()));
         self.release(report.id, report.status);
         if let Err(MessagingErr::SendErr(MainMsg::Report(report, _))) =
@@ -364,6 +380,7 @@ impl State {
     }
 
     fn close(&mut self, myself: &ActorRef<CrewMsg>) {
+        self.leave_parked();
         for id in std::mem::take(&mut self.queue).everyone() {
             let is_queued = self.tasks.get(&id).is_some_and(|task| matches!(task.stage, Stage::Queued));
             if is_queued {
@@ -376,20 +393,5 @@ impl State {
                 let _ = worker.cast(WorkerMsg::Close);
             }
         }
-    }
-
-    pub(super) fn absent(&self, id: TaskId) -> ControlError {
-        match TaskDir::open(&self.site.config.workspace.tasks(), id) {
-            Ok(_) => ControlError::AlreadyEnded(id),
-            Err(_) => ControlError::NoSuchTask(id),
-        }
-    }
-
-    fn rows(&self) -> Vec<TaskRow> {
-        let places = self.queue.places();
-        let row = |(id, entry): (&TaskId, &Entry)| entry.row(*id, places.get(id).copied(), self.queue.after(*id));
-        let mut rows: Vec<TaskRow> = self.tasks.iter().map(row).collect();
-        rows.sort_by_key(|row| row.id);
-        rows
     }
 }

@@ -10,6 +10,7 @@ use ractor::{Actor, ActorRef, RpcReplyPort};
 use tokio::sync::broadcast;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::adopt::Adoption;
 use super::conduct::Conversation;
 use super::control::Door;
 use super::crew::{Crew, CrewMsg, Founding};
@@ -19,7 +20,9 @@ use super::launch::launch;
 use super::lookout::{self, Lookout};
 use super::mail::Mail;
 use super::main_agent::{MainAgent, MainMsg, Opening};
+use super::park::ParkMsg;
 use super::recover::{Legacy, recover};
+use super::roster::Patron;
 use super::site::Site;
 use super::upkeep;
 use super::{Open, OpenError, Said, SessionGone, StartError, Status, report};
@@ -108,6 +111,7 @@ impl Runtime {
         if lock.is_some() {
             upkeep::look(&site);
         }
+        site.park(found.parked);
         let lookout = owner.map(Lookout::new).map(|lookout| {
             let watch = lookout::watch(site.clone(), lookout.way.clone());
             (lookout, launch(watch, drop))
@@ -166,6 +170,12 @@ impl Runtime {
         for report in unheard {
             // It has just been started.
             let _ = main.cast(MainMsg::Recall(Box::new(report)));
+        }
+        for task in site.parked_for(&id) {
+            let patron = Patron { main: main.clone(), session: id.clone(), call: None };
+            // The crew is there as long as the runtime is.
+            let _ =
+                self.inner.crew.cast(CrewMsg::Park(ParkMsg::Adopt(task, Box::new(Adoption { patron, reply: None }))));
         }
         self.inner.mains().insert(id.clone(), main);
         self.inner.tell_interrupted();

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use ractor::ActorRef;
 
-use super::assemble;
 use super::control::{Control, Door, Ration};
 use super::crew::CrewMsg;
 use super::feed::Source;
@@ -14,15 +13,17 @@ use super::handover;
 use super::launch::{Home, Run, fly};
 use super::mail::Ears;
 use super::meter::{Begun, Meter};
+use super::park::Carried;
 use super::records::Recorded;
 use super::roster::Patron;
 use super::site::Site;
+use super::{ask, assemble, park};
 use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
 use crate::message::{Message, Note, Role, Spent, Tally, Usage};
-use crate::session::{Durability, Record, Session, SessionError};
-use crate::task::{Progress, Task, TaskDir, TaskId, TaskReport, TaskStatus, Track, now};
+use crate::session::{Durability, End, Record, Session, SessionError};
+use crate::task::{Brief, Progress, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, Track, now};
 
 /// What a worker is to do, and for whom.
 pub(super) struct Job {
@@ -36,6 +37,8 @@ pub(super) struct Job {
     pub(super) attempt: u32,
     pub(super) meter: Arc<Meter>,
     pub(super) begun: Begun,
+    /// What it was asked, of a task that has rested: a hand may have broken task.md meanwhile.
+    pub(super) known: Option<Brief>,
 }
 
 impl Job {
@@ -44,8 +47,8 @@ impl Job {
     }
 }
 
-/// The whole task, from task.md to result.md. Never fails: a fault is a report too.
-pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
+/// The whole task, from task.md to result.md, or from one rest to the next. Never fails: a fault is a report too.
+pub(super) async fn carry_out(job: Job, inbox: Inbox) -> Carried {
     let job = Arc::new(job);
     let ration = Arc::new(Ration::default());
     let mut before = Tally::default();
@@ -73,14 +76,21 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> TaskReport {
             Home { session: None, ending, fault: None, interrupted: false, unheard: Vec::new() }
         }
     };
-    close(&job.site, job.dir.clone(), report(&job, home, before)).await
+    match park::rests(&job, home).await {
+        Ok(rests) => rests,
+        Err(home) => Carried::Over(Box::new(close(&job.site, job.dir.clone(), report(&job, home, before)).await)),
+    }
 }
 
 /// Writes result.md. If the disk refuses, the report says so: it is then the only place with the answer.
 pub(super) async fn close(site: &Site, dir: TaskDir, mut report: TaskReport) -> TaskReport {
-    let written = report.clone();
-    let why = match site.on_disk(move || dir.finish(&written)).await {
-        Ok(Ok(())) => return report,
+    let mut written = report.clone();
+    let finish = move || {
+        written.assumptions = dir.close_questions(&ask::moot(written.status));
+        dir.finish(&written).map(|()| written)
+    };
+    let why = match site.on_disk(finish).await {
+        Ok(Ok(written)) => return written,
         Ok(Err(error)) => error.to_string(),
         Err(panic) => panic,
     };
@@ -120,8 +130,7 @@ struct Prepared {
 async fn prepare(job: Arc<Job>, ration: Arc<Ration>) -> Result<Prepared, String> {
     let site = job.site.clone();
     let prepared = site.on_disk(move || {
-        let task = job.dir.task().map_err(|error| error.to_string())?;
-        job.dir.set_status(TaskStatus::Running).map_err(|error| error.to_string())?;
+        let task = brief(&job).map_err(|error| error.to_string())?;
         let control = Control {
             crew: Door::to(job.crew.clone(), job.site.clone()),
             own: job.id().to_string(),
@@ -129,23 +138,66 @@ async fn prepare(job: Arc<Job>, ration: Arc<Ration>) -> Result<Prepared, String>
             depth: task.brief.depth,
             ration,
         };
-        let agent = assemble::worker(&job.site, &task, control)?;
+        let mut agent = assemble::worker(&job.site, &task, control)?;
         let path = job.site.journal(job.id());
-        let (session, opening) = journal(&path, &task, job.site.durability()).map_err(|error| error.to_string())?;
-        let before = session.bill().total();
+        let opened = journal(&path, &task, job.site.durability()).map_err(|error| error.to_string())?;
+        let Opened { session, opening, goes_on } = opened;
+        let mut before = session.bill().total();
+        if goes_on {
+            before = Tally::default();
+            job.dir.earlier(task.attempt).iter().for_each(|report| before.add(report.tally()));
+            let spent = session.bill().total().since(before);
+            if before == Tally::default() {
+                job.meter.go_on(session.bill().clone());
+            }
+            agent.limits.max_turns = agent.limits.max_turns.map(|most| most.saturating_sub(spent.calls));
+        }
         Ok(Prepared { agent, session, before, opening })
     });
     prepared.await.unwrap_or_else(|panic| Err(format!("a fault inside the program: {panic}")))
 }
 
+/// The task as its file says now. One that has rested goes on as it was asked when that file makes no sense any more.
+fn brief(job: &Job) -> Result<Task, TaskError> {
+    let read = job.dir.task().and_then(|task| job.dir.set_status(TaskStatus::Running).map(|()| task));
+    match (read, &job.known) {
+        (Ok(task), _) => Ok(Task { attempt: job.attempt, ..task }),
+        (Err(error @ (TaskError::Markdown { .. } | TaskError::Budget { .. })), Some(brief)) => {
+            tracing::warn!(%error, "a task goes on as it was asked at first");
+            // A file for people, and no reason to stop.
+            let _ = job.dir.progress(&format!("goes on as it was asked at first: {error}"));
+            let (dir, brief) = (job.dir.clone(), brief.clone());
+            Ok(Task { dir, status: TaskStatus::Running, created: now(), attempt: job.attempt, brief })
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// A journal in which a run may begin.
+struct Opened {
+    session: Session,
+    /// What it begins with.
+    opening: String,
+    /// It begins with nothing new: the attempt has rested, and its notes say what is new.
+    goes_on: bool,
+}
+
 /// The journal at the beginning of an attempt, and what that begins with: the brief, or where it goes on from.
-fn journal(path: &Path, task: &Task, durability: Durability) -> Result<(Session, String), SessionError> {
-    // The brief is all there is of a task that was ended before it began.
-    let session = match task.attempt > 1 && path.exists() {
-        true => Session::open(path)?,
-        false => Session::create_named(path)?,
+fn journal(path: &Path, task: &Task, durability: Durability) -> Result<Opened, SessionError> {
+    let found = if path.exists() { Some(Session::open(path)?) } else { None };
+    let rests = |session: &Session| {
+        session.attempt().max(1) == task.attempt && matches!(session.end(), Some(End::Parked | End::Stuck { .. }))
     };
-    let mut session = session.with_durability(durability);
+    // The brief is all there is of a task that was ended before it began.
+    let mut session = match found {
+        Some(session) if rests(&session) => {
+            let opening = format!("{} goes on after its rest", task.dir.id());
+            return Ok(Opened { session: session.with_durability(durability), opening, goes_on: true });
+        }
+        Some(session) if task.attempt > 1 => session.with_durability(durability),
+        Some(_) => return Err(SessionError::Exists(path.to_owned())),
+        None => Session::create_named(path)?.with_durability(durability),
+    };
     session.append(Record::Attempt { number: task.attempt })?;
     if session.context().is_empty() {
         let opening = opening(task);
@@ -154,11 +206,11 @@ fn journal(path: &Path, task: &Task, durability: Durability) -> Result<(Session,
         if let Some(words) = handover::words(tasks, &task.brief.after) {
             session.append(Record::Reminder { message: Arc::new(Message::user(words)) })?;
         }
-        return Ok((session, opening));
+        return Ok(Opened { session, opening, goes_on: false });
     }
     let words = again(task);
     session.append(Record::Reminder { message: Arc::new(Message::user(words.clone())) })?;
-    Ok((session, words))
+    Ok(Opened { session, opening: words, goes_on: false })
 }
 
 /// What a worker reads that goes on after an end. Nothing of what it did is repeated for it.

@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
-use ractor::RpcReplyPort;
+use ractor::ActorRef;
 
-use super::crew::State;
+use super::crew::{CrewMsg, State};
+use super::park::{Held, Noted, ParkMsg};
 use super::roster::{Entry, Stage};
 use super::{ControlError, Said};
 use crate::agent::inbox::{self, Inbox, Numbers, Refused, Tiller};
@@ -30,6 +31,7 @@ pub(super) struct Post {
 
 /// The way to a worker and, until that starts, the worker's ears.
 pub(super) struct Ears {
+    mail: Mail,
     pub(super) post: Post,
     pub(super) inbox: Option<Inbox>,
 }
@@ -81,7 +83,16 @@ impl Mail {
 impl Ears {
     /// What the run is given; `None` when it has it already.
     pub(super) fn open(&mut self) -> Option<(Post, Inbox)> {
+        self.mail.mailbox.rest(false);
         Some((self.post.clone(), self.inbox.take()?))
+    }
+
+    /// New ears for the next run of a worker that rests, which hears first what the last one did not. No file stays open.
+    pub(super) fn renew(&mut self, unheard: Vec<Note>) {
+        let (post, mut inbox) = self.mail.channel();
+        inbox.refill(unheard);
+        (self.post, self.inbox) = (post, Some(inbox));
+        self.mail.mailbox.rest(true);
     }
 }
 
@@ -113,39 +124,69 @@ impl Post {
 }
 
 impl State {
-    /// Answers when the note is on the disk and in the queue of the run, which may not have begun.
-    pub(super) fn note(&self, id: TaskId, letter: Letter, reply: RpcReplyPort<Result<NoteId, ControlError>>) {
-        let post = match self.tasks.get(&id) {
+    /// Answers when the note is on the disk and in the queue of the run, which may not have begun. A steer also wakes a
+    /// worker that rests.
+    pub(super) fn note(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, letter: Letter, reply: Noted) {
+        let post = match self.tasks.get_mut(&id) {
+            Some(entry) if entry.is_between() => return entry.hold(Held::Note(letter, reply)),
             Some(Entry { stage: Stage::Closing, .. }) => Err(ControlError::AlreadyEnded(id)),
             Some(Entry { ears: Some(ears), .. }) => Ok(&ears.post),
             // While its task.md is being written, nobody has been told that there is such a task.
             Some(Entry { ears: None, .. }) => Err(ControlError::NoSuchTask(id)),
             None => Err(self.absent(id)),
         };
-        match post {
-            Ok(post) => post.send(letter, move |sent| {
-                let _ = reply.send(sent.map_err(|unsent| match unsent {
-                    Unsent::Ended(_) => ControlError::AlreadyEnded(id),
-                    Unsent::Full => ControlError::NotesFull(id),
-                    Unsent::TooLate(note) => ControlError::TooLate { task: id, note: note.id },
-                    Unsent::Unwritten(why) => ControlError::Files(why),
-                }));
-            }),
-            Err(refusal) => drop(reply.send(Err(refusal))),
-        }
+        let post = match post {
+            Ok(post) => post,
+            Err(refusal) => return drop(reply.send(Err(refusal))),
+        };
+        let (crew, steers) = (myself.clone(), letter.kind == NoteKind::Steer);
+        post.send(letter, move |sent| {
+            let refusal = match sent {
+                Ok(note) => {
+                    let _ = reply.send(Ok(note));
+                    // A crew that is gone wakes nobody; the note waits on the disk.
+                    return if steers {
+                        drop(crew.cast(CrewMsg::Park(ParkMsg::Steered(id))))
+                    };
+                }
+                // It has just closed its ears, to end or to rest: the crew knows soon which.
+                Err(Unsent::Ended(letter)) => return drop(crew.cast(CrewMsg::Note(id, letter, reply))),
+                Err(Unsent::TooLate(note)) => {
+                    return drop(crew.cast(CrewMsg::Park(ParkMsg::Stray(id, note, reply))));
+                }
+                Err(Unsent::Full) => ControlError::NotesFull(id),
+                Err(Unsent::Unwritten(why)) => ControlError::Files(why),
+            };
+            let _ = reply.send(Err(refusal));
+        });
     }
 }
 
 /// The ears of a worker with this journal, whether it exists or not; what waits in its inbox is heard first. Waits for
 /// the disk.
 pub(super) fn ears(journal: &Path, durability: Durability) -> Result<Ears, SessionError> {
+    known(journal, durability).map(|known| known.ears)
+}
+
+/// The ears of a worker, with all that was ever sent to it.
+pub(super) struct Known {
+    pub(super) ears: Ears,
+    pub(super) posted: Vec<Posted>,
+    /// What of it was not heard.
+    pub(super) waiting: Vec<Posted>,
+}
+
+/// The same, for whoever must know what was said before.
+pub(super) fn known(journal: &Path, durability: Durability) -> Result<Known, SessionError> {
     let mailbox = Mailbox::of(journal, durability)?;
     let (next, heard) = match journal.exists() {
         true => Session::read(journal).map(|session| (session.next_note(), session.heard().clone()))?,
         false => Default::default(),
     };
-    let waiting = mailbox.waiting(&heard)?;
-    let (post, mut inbox) = Mail::new(mailbox, next).channel();
-    inbox.refill(waiting.into_iter().map(|posted| posted.note));
-    Ok(Ears { post, inbox: Some(inbox) })
+    let posted = mailbox.posted()?;
+    let waiting: Vec<Posted> = posted.iter().filter(|posted| !heard.contains(posted.note.id)).cloned().collect();
+    let mail = Mail::new(mailbox, next);
+    let (post, mut inbox) = mail.channel();
+    inbox.refill(waiting.iter().map(|posted| posted.note.clone()));
+    Ok(Known { ears: Ears { mail, post, inbox: Some(inbox) }, posted, waiting })
 }

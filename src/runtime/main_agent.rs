@@ -15,7 +15,7 @@ use super::grace;
 use super::launch::launch;
 use super::mail::{Letter, Mail, PERSON, Post, Unsent};
 use super::meter::Meter;
-use super::queue::{Answer, Due, Line, Queue, Words};
+use super::queue::{Answer, Due, Heard, Line, Queue, Words};
 use super::roster::Patron;
 use super::site::{GRACE, Site};
 use super::title::Titler;
@@ -49,6 +49,8 @@ pub(super) enum MainMsg {
     Report(Box<TaskReport>, Token),
     /// A task was over before the program started; told with the next line.
     Recall(Box<TaskReport>),
+    /// What a task asks, or asks no more.
+    Question(Heard),
     /// The current run is over.
     RunEnded(RunId, Box<Conducted>),
     /// The grace of an aborted run is over.
@@ -148,12 +150,13 @@ impl Actor for MainAgent {
             }
             MainMsg::Note(kind, text, reply) => state.note(&myself, kind, text, reply),
             MainMsg::Posted(line) => state.queue.posted(line.map(|line| *line)),
-            MainMsg::Stray(note, run, token) => state.queue.push(line_of(note, run, token)),
+            MainMsg::Stray(note, run, token) => state.queue.push(Line::of(note, run, token)),
             MainMsg::Abort(reply) => {
                 let _ = reply.send(state.abort(&myself));
             }
             MainMsg::Report(report, token) => state.queue.report(*report, Some(token)),
             MainMsg::Recall(report) => state.queue.report(*report, None),
+            MainMsg::Question(heard) => state.queue.hear(heard),
             MainMsg::RunEnded(run, conducted) => state.ended(&myself, run, *conducted),
             MainMsg::Overdue(run) => state.drop_run(run),
             MainMsg::Titled(run, reply) => {
@@ -277,7 +280,7 @@ impl State {
     fn begin(&mut self, myself: &ActorRef<MainMsg>, run: RunId, words: Words, script: Script) {
         let (post, inbox) = self.mail.channel();
         let meter = Arc::new(Meter::default());
-        let ration = Arc::new(Ration::default());
+        let ration = Arc::new(Ration::of(words.is_attended()));
         let watchers: [Arc<dyn Observer>; 2] = [meter.clone(), ration.clone()];
         let conduct = Conduct {
             site: self.site.clone(),
@@ -311,7 +314,7 @@ impl State {
         for note in conducted.unheard {
             // After an abort a steer has nothing left to steer, which the journal says already.
             if !conducted.aborted || note.kind != NoteKind::Steer {
-                self.queue.push(line_of(note, self.site.next_run(), self.site.busy.token()));
+                self.queue.push(Line::of(note, self.site.next_run(), self.site.busy.token()));
             }
         }
     }
@@ -366,7 +369,7 @@ impl State {
         for note in current.post.tiller.close() {
             match note.kind {
                 NoteKind::Steer => self.queue.drop_note(note.id),
-                _ => self.queue.push(line_of(note, self.site.next_run(), self.site.busy.token())),
+                _ => self.queue.push(Line::of(note, self.site.next_run(), self.site.busy.token())),
             }
         }
         self.queue.put_back(current.words);
@@ -390,9 +393,4 @@ impl State {
             name: self.conversation.name().map(str::to_owned),
         }
     }
-}
-
-/// A note that no run heard, as a line of its own.
-fn line_of(note: Note, run: RunId, token: Token) -> Line {
-    Line { run, said: note.text.into(), posted: Some(note.id), _token: token }
 }

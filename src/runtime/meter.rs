@@ -83,6 +83,14 @@ impl Meter {
         self.since.elapsed().saturating_sub(Duration::from_millis(self.alive.load(Ordering::Relaxed)))
     }
 
+    /// Goes on from what the journal of a task knows that rested under an earlier program.
+    pub(super) fn go_on(&self, bill: Bill) {
+        let mut reading = self.lock();
+        if reading.turns == 0 {
+            (reading.turns, reading.bill) = (bill.total().calls, bill);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Reading> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,6 +99,11 @@ impl Meter {
 impl Begun {
     pub(super) fn now() -> Begun {
         Begun { at: now(), since: Instant::now() }
+    }
+
+    /// As if it had begun so much later: a rest in between does not count.
+    pub(super) fn without(self, rest: Duration) -> Begun {
+        Begun { since: self.since.checked_add(rest).unwrap_or(self.since), ..self }
     }
 
     /// How long ago, whatever the clock of the people did meanwhile.

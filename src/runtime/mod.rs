@@ -4,6 +4,9 @@
 //! an actor that only takes messages. Runs are plain futures on tasks of their own. No model, tool or run is ever waited
 //! for inside an actor, so a note or an abort is heard at once whatever the run is doing.
 
+mod adopt;
+mod answer;
+mod ask;
 mod assemble;
 mod busy;
 mod conduct;
@@ -25,6 +28,8 @@ mod main_agent;
 mod meter;
 mod order;
 mod orders;
+mod park;
+mod pending;
 mod queue;
 mod records;
 mod recover;
@@ -41,6 +46,7 @@ mod waiting;
 mod words;
 mod worker;
 
+pub use answer::Replied;
 pub use edit::EditError;
 pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;

@@ -15,6 +15,7 @@ use super::mail::Letter;
 use super::meter::{Begun, Meter, Reading};
 use super::pending::Questions;
 use super::roster::{Entry, Stage};
+use super::waiting::Rank;
 use super::{ControlError, adopt, ask};
 use crate::agent::inbox;
 use crate::event::Ending;
@@ -144,8 +145,8 @@ impl State {
             ParkMsg::Asked(id, asked, reply) => self.asked(myself, id, asked, reply),
             ParkMsg::Answer(id, number, order) => self.answer(myself, id, number, *order),
             ParkMsg::Given(id, number, given, sent) => self.given(myself, id, number, given, sent),
-            ParkMsg::Stray(id, note, reply) => self.stray(myself, id, note, reply),
-            ParkMsg::Steered(id) => self.rouse(myself, id),
+            ParkMsg::Stray(id, note, reply) => self.stray(id, note, reply),
+            ParkMsg::Steered(id) => self.rouse(id),
             ParkMsg::Due => self.due(myself),
             ParkMsg::Adopt(id, adoption) => self.adopt(myself, id, *adoption),
             ParkMsg::Adopted(id, adopted) => self.adopted(myself, id, adopted.map(|adopted| *adopted)),
@@ -153,7 +154,7 @@ impl State {
                 if let Some(entry) = self.tasks.get_mut(&id) {
                     entry.parking.questions.written();
                 }
-                self.rouse(myself, id);
+                self.rouse(id);
             }
         }
     }
@@ -163,7 +164,7 @@ impl State {
     pub(super) fn park_with(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, asking: Asking) {
         let Some(entry) = self.tasks.get_mut(&id).filter(|entry| matches!(entry.stage, Stage::Queued)) else { return };
         entry.stage = Stage::Parked;
-        self.queue.retain(|waiting| *waiting != id);
+        self.queue.leave(id);
         self.ask(myself, id, asking, None);
     }
 
@@ -189,7 +190,7 @@ impl State {
             self.enter(myself, question);
         }
         self.deliver(myself, id);
-        self.rouse(myself, id);
+        self.rouse(id);
     }
 
     /// Gives a task what was held for it.
@@ -198,14 +199,14 @@ impl State {
         for held in held {
             match held {
                 Held::Note(letter, reply) => self.note(myself, id, letter, reply),
-                Held::Stray(note, reply) => self.stray(myself, id, note, reply),
+                Held::Stray(note, reply) => self.stray(id, note, reply),
                 Held::Answer(number, given) => self.give(myself, id, number, given),
                 Held::Order(number, order) => self.answer(myself, id, number, order),
             }
         }
     }
 
-    fn stray(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, note: Note, reply: Noted) {
+    fn stray(&mut self, id: TaskId, note: Note, reply: Noted) {
         let late = ControlError::TooLate { task: id, note: note.id };
         let Some(entry) = self.tasks.get_mut(&id) else { return drop(reply.send(Err(late))) };
         if entry.is_between() {
@@ -217,24 +218,22 @@ impl State {
         let number = note.id;
         inbox.refill([note]);
         let _ = reply.send(Ok(number));
-        self.rouse(myself, id);
+        self.rouse(id);
     }
 
     /// Queues a task that rests again if it has heard what it waits for: every answer, or a steer.
-    pub(super) fn rouse(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId) {
+    pub(super) fn rouse(&mut self, id: TaskId) {
         let Some(entry) = self.tasks.get(&id).filter(|entry| matches!(entry.stage, Stage::Parked)) else { return };
         let inbox = entry.ears.as_ref().and_then(|ears| ears.inbox.as_ref());
         let is_steered = inbox.is_some_and(|inbox| inbox.holds(NoteKind::Steer));
         if is_steered || entry.parking.questions.are_settled() {
-            self.queue_again(myself, id);
+            self.queue_again(id);
         }
     }
 
     /// Behind others that have rested, and before those that have not begun.
-    fn queue_again(&mut self, _: &ActorRef<CrewMsg>, id: TaskId) {
-        let is_woken = |id: &&TaskId| self.tasks.get(id).is_some_and(|entry| entry.parking.woken);
-        let place = self.queue.iter().take_while(is_woken).count();
-        self.queue.insert(place, id);
+    fn queue_again(&mut self, id: TaskId) {
+        self.queue.join(id, Rank::Woken);
         if let Some(entry) = self.tasks.get_mut(&id) {
             entry.stage = Stage::Queued;
             entry.parking.woken = true;
@@ -243,10 +242,12 @@ impl State {
 
     /// At the end of the program: what rests stays at rest on the disk, and nothing is reported of it.
     pub(super) fn leave_parked(&mut self) {
-        self.tasks
-            .retain(|_, entry| !entry.parking.woken && !matches!(entry.stage, Stage::Parked | Stage::Adopting(_)));
-        let tasks = &self.tasks;
-        self.queue.retain(|id| tasks.contains_key(id));
+        let rests = |entry: &Entry| entry.parking.woken || matches!(entry.stage, Stage::Parked | Stage::Adopting(_));
+        let resting: Vec<TaskId> = self.tasks.iter().filter(|(_, entry)| rests(entry)).map(|(id, _)| *id).collect();
+        for id in resting {
+            self.queue.leave(id);
+            self.tasks.remove(&id);
+        }
         self.clock.stop();
     }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::busy::Token;
 use super::mail::PERSON;
-use super::{RunId, Said, SessionGone, report};
+use super::{RunId, Said, SessionGone, pending, report};
 use crate::message::{Message, Note, NoteId, NoteKind};
 use crate::session::{Posted, Record};
-use crate::task::{TaskId, TaskReport};
+use crate::task::{Question, TaskId, TaskReport};
 
 /// Lines that may wait.
 const LINES: usize = 256;
@@ -25,6 +25,8 @@ pub(super) struct Queue {
     lines: VecDeque<Line>,
     /// One without a token does not start a run by itself.
     reports: Vec<(TaskReport, Option<Token>)>,
+    /// What tasks ask that the agent may decide; likewise.
+    asks: Vec<(Doubt, Option<Token>)>,
     /// Told with the next line: what an earlier program was told and its runs did not hear.
     left: Vec<Posted>,
     /// Nobody is to hear these; the next run writes that down.
@@ -43,6 +45,21 @@ pub(super) struct Line {
     pub(super) _token: Token,
 }
 
+/// A question of a task that a main agent may answer.
+pub(super) struct Doubt {
+    pub(super) question: Question,
+    /// The task's.
+    pub(super) title: String,
+}
+
+/// What a main agent hears of questions.
+pub(super) enum Heard {
+    /// One that it may answer.
+    Asked(Box<Doubt>, Token),
+    /// One that is closed: that number of that task.
+    Settled(TaskId, u32),
+}
+
 /// Takes what became of a line.
 type Tell = Box<dyn FnOnce(Result<RunId, SessionGone>) + Send>;
 
@@ -55,6 +72,7 @@ pub(super) struct Answer {
 #[derive(Default)]
 pub(super) struct Words {
     reports: Vec<(TaskReport, Option<Token>)>,
+    asks: Vec<(Doubt, Option<Token>)>,
     left: Vec<Posted>,
     dropped: Vec<NoteId>,
     line: Option<Line>,
@@ -78,7 +96,7 @@ impl Queue {
 
     /// Lines and reports that wait.
     pub(super) fn len(&self) -> usize {
-        self.lines.len() + self.posting + self.reports.len()
+        self.lines.len() + self.posting + self.reports.len() + self.asks.len()
     }
 
     /// Notes that wait for the next line.
@@ -117,6 +135,15 @@ impl Queue {
         self.reports.push((report, token));
     }
 
+    pub(super) fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Asked(doubt, token) => self.asks.push((*doubt, Some(token))),
+            Heard::Settled(task, number) => {
+                self.asks.retain(|(doubt, _)| (doubt.question.task, doubt.question.number) != (task, number));
+            }
+        }
+    }
+
     /// Steers that an abort left over.
     pub(super) fn drop_note(&mut self, note: NoteId) {
         self.dropped.push(note);
@@ -126,6 +153,7 @@ impl Queue {
     pub(super) fn clear(&mut self) {
         self.lines.clear();
         self.reports.clear();
+        self.asks.clear();
     }
 
     /// A run that was to begin with these words is over. One that ordered nothing brings no further reports.
@@ -141,21 +169,29 @@ impl Queue {
         let line = self.lines.pop_front();
         match &line {
             Some(_) => self.unattended = 0,
-            None if self.posting > 0 || self.reports.iter().all(|(_, token)| token.is_none()) => return Due::Nothing,
+            None if self.posting > 0 || !self.is_waking() => return Due::Nothing,
             None if self.unattended >= UNATTENDED => {
                 self.reports.iter_mut().for_each(|(_, token)| *token = None);
+                self.asks.iter_mut().for_each(|(_, token)| *token = None);
                 return Due::Parked;
             }
             None => self.unattended += 1,
         }
         let left = if line.is_some() { std::mem::take(&mut self.left) } else { Vec::new() };
         let (reports, dropped) = (std::mem::take(&mut self.reports), std::mem::take(&mut self.dropped));
-        Due::Run(Words { reports, left, dropped, line })
+        Due::Run(Words { reports, asks: std::mem::take(&mut self.asks), left, dropped, line })
+    }
+
+    /// Something waits that starts a run by itself.
+    fn is_waking(&self) -> bool {
+        let report = self.reports.iter().any(|(_, token)| token.is_some());
+        report || self.asks.iter().any(|(_, token)| token.is_some())
     }
 
     /// Takes back what a run was to begin with and may not have. What the journal has of it is not told again.
     pub(super) fn put_back(&mut self, words: Words) {
-        let Words { reports, left, dropped, line } = words;
+        let Words { reports, asks, left, dropped, line } = words;
+        self.asks.splice(0..0, asks.into_iter().map(|(doubt, _)| (doubt, None)));
         self.reports.splice(0..0, reports.into_iter().map(|(report, _)| (report, None)));
         let line = line.and_then(|Line { said: Said { text, images }, posted, .. }| {
             // One that did not wait was never acknowledged.
@@ -164,6 +200,13 @@ impl Queue {
         });
         self.left.splice(0..0, left.into_iter().chain(line));
         self.dropped.extend(dropped);
+    }
+}
+
+impl Line {
+    /// A note that no run heard, as a line of its own.
+    pub(super) fn of(note: Note, run: RunId, token: Token) -> Line {
+        Line { run, said: note.text.into(), posted: Some(note.id), _token: token }
     }
 }
 
@@ -185,13 +228,22 @@ impl Words {
             attempt: report.attempt,
             message: Arc::new(Message::user(report::message(report))),
         });
+        let asks = self.asks.iter().map(|(Doubt { question, title }, _)| {
+            let message = Arc::new(Message::user(pending::told(question, title)));
+            Record::Reminder { message }
+        });
         let said = |said: Said, posted| Record::User { message: Arc::new(said.into()), posted };
         let left = self.left.iter().cloned().map(|Posted { note, images, .. }| {
             let Note { id, text, .. } = note;
             said(Said { text, images }, Some(id))
         });
         let line = self.line.iter().map(|line| said(line.said.clone(), line.posted));
-        dropped.into_iter().chain(reports).chain(left).chain(line).collect()
+        dropped.into_iter().chain(reports).chain(asks).chain(left).chain(line).collect()
+    }
+
+    /// A person says something in them.
+    pub(super) fn is_attended(&self) -> bool {
+        self.line.is_some() || !self.left.is_empty()
     }
 
     /// The notes among them; they are seen with the first model call.

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::{adopt, ask};
 use crate::message::Tally;
 use crate::session::{End, Record, Session, SessionError, SessionId};
 use crate::task::{self, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, now};
@@ -18,6 +19,8 @@ pub(super) struct Legacy {
     pub(super) interrupted: Vec<TaskReport>,
     /// Reports that reached nobody yet, with the session that waits for each.
     pub(super) unheard: Vec<(SessionId, TaskReport)>,
+    /// Tasks that wait for an answer, with the session that each belongs to.
+    pub(super) parked: Vec<(TaskId, SessionId)>,
 }
 
 /// The highest number that a task ever had here; 0 when there was none.
@@ -44,6 +47,10 @@ pub(super) fn recover(workspace: &Workspace) -> Result<Legacy, TaskError> {
         if task.status.is_over() && dir.is_relayed(task.attempt) {
             continue;
         }
+        if adopt::is_parked(workspace, dir, &task) {
+            found.rests(dir, &task);
+            continue;
+        }
         match settle(workspace, dir, &task) {
             Ok(Some(Settled { report, was_open })) => {
                 if was_open {
@@ -59,6 +66,17 @@ pub(super) fn recover(workspace: &Workspace) -> Result<Legacy, TaskError> {
 }
 
 impl Legacy {
+    /// It goes on when its conversation is open and it has heard an answer.
+    fn rests(&mut self, dir: &TaskDir, task: &Task) {
+        if task.status != TaskStatus::Parked
+            && let Err(error) = dir.set_status(TaskStatus::Parked)
+        {
+            tracing::warn!(%error, "task.md does not say that its task waits for an answer");
+        }
+        let session = task.brief.session.as_deref().unwrap_or_default();
+        self.parked.push((dir.id(), SessionId::new(session)));
+    }
+
     /// The report of the last attempt, behind those of earlier ones that nobody has heard.
     fn owe(&mut self, dir: &TaskDir, task: &Task, last: TaskReport) -> Result<(), TaskError> {
         let unheard = |report: &TaskReport| !dir.is_relayed(report.attempt);
@@ -93,7 +111,8 @@ fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task) -> Result<Option<Se
         None if task.status.is_over() => Ok(None),
         None => {
             let path = workspace.worker_sessions().join(format!("{}.jsonl", dir.id()));
-            let report = rebuilt(dir, task, &path);
+            let mut report = rebuilt(dir, task, &path);
+            report.assumptions = dir.close_questions(&ask::moot(report.status));
             dir.finish(&report)?;
             dir.progress(&format!("{}: the program ended before it could say so", report.status))?;
             Ok(Some(Settled { report, was_open: true }))

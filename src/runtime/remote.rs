@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::feed::Envelope;
-use super::{ControlError, Resumed, Runtime, SessionGone, Steered, TaskDetail, TaskRow};
+use super::{ControlError, Replied, Resumed, Runtime, SessionGone, Steered, TaskDetail, TaskRow};
 use crate::message::NoteId;
 use crate::session::SessionId;
 use crate::task::{Brief, TaskId};
@@ -44,6 +44,16 @@ pub enum Order {
         /// Which worker.
         task: TaskId,
         /// The words.
+        text: String,
+    },
+    /// As [`Runtime::answer`]; answered with [`Done::Answered`].
+    Answer {
+        /// Whose question.
+        task: TaskId,
+        /// Which, when it is not the one that has been open for longest.
+        #[serde(default)]
+        question: Option<u32>,
+        /// An option's number or name, or words.
         text: String,
     },
     /// As [`Runtime::abort`]; answered with [`Done::Ordered`].
@@ -104,6 +114,8 @@ pub enum Done {
     },
     /// The order is given; the task's state tells when it has been done.
     Ordered,
+    /// A question is answered.
+    Answered(Replied),
     /// A task goes on.
     Resumed(Resumed),
     /// What became of a line to a main agent.
@@ -139,6 +151,9 @@ impl Runtime {
             }
             Order::Steer { task, text: words } => self.steer(task, words).await.map(queued).map_err(text),
             Order::FollowUp { task, text: words } => self.follow_up(task, words).await.map(queued).map_err(text),
+            Order::Answer { task, question, text: words } => {
+                self.answer(task, question, words).await.map(Done::Answered).map_err(text)
+            }
             Order::Abort { task } => self.abort(task).await.map(|()| Done::Ordered).map_err(text),
             Order::Resume { task, session } => {
                 self.resume(task, &self.meant(session)?).await.map(Done::Resumed).map_err(text)

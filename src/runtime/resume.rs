@@ -8,6 +8,7 @@ use super::control::Door;
 use super::crew::{CrewMsg, State};
 use super::mail;
 use super::order::{self, Described};
+use super::park::Parking;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::waiting::Rank;
 use super::{ControlError, Done, Open, OpenError, Order, Runtime};
@@ -76,7 +77,11 @@ impl Runtime {
     }
 
     /// The conversation that asked for a task, open; and its name if it is gone.
-    async fn home(&self, asked: Option<String>, here: &SessionId) -> Result<(SessionId, Option<String>), ControlError> {
+    pub(super) async fn home(
+        &self,
+        asked: Option<String>,
+        here: &SessionId,
+    ) -> Result<(SessionId, Option<String>), ControlError> {
         let Some(name) = asked else { return Ok((here.clone(), None)) };
         let id = SessionId::new(&name);
         if self.inner.mains().contains_key(&id) {
@@ -130,6 +135,7 @@ impl State {
             aborted: false,
             missed: Vec::new(),
             token: self.site.busy.token(),
+            parking: Parking::default(),
         };
         self.tasks.insert(id, entry);
     }
@@ -146,6 +152,9 @@ impl State {
     fn admit_again(&self, id: TaskId) -> Result<TaskDir, ControlError> {
         if self.tasks.contains_key(&id) {
             return Err(ControlError::GoesOn(id));
+        }
+        if self.site.parked_by(id).is_some() {
+            return Err(ControlError::Rests(id));
         }
         self.has_room()?;
         let dir = TaskDir::open(&self.site.config.workspace.tasks(), id).map_err(|_| ControlError::NoSuchTask(id))?;
@@ -194,7 +203,8 @@ fn revive(dir: &TaskDir, session: &SessionId) -> Result<Task, ControlError> {
     let status = dir.result().ok().flatten().map_or(task.status, |report| report.status);
     match status {
         TaskStatus::Done => return Err(ControlError::IsDone(dir.id())),
-        TaskStatus::Queued | TaskStatus::Running | TaskStatus::Parked => return Err(ControlError::GoesOn(dir.id())),
+        TaskStatus::Queued | TaskStatus::Running => return Err(ControlError::GoesOn(dir.id())),
+        TaskStatus::Parked => return Err(ControlError::Rests(dir.id())),
         TaskStatus::Failed
         | TaskStatus::Aborted
         | TaskStatus::LimitTurns

@@ -6,10 +6,12 @@ use std::time::Duration;
 use ractor::{ActorRef, RpcReplyPort};
 
 use super::busy::Token;
+use super::crew::State;
 use super::mail::Ears;
 use super::main_agent::MainMsg;
 use super::meter::{Begun, Meter, Reading};
 use super::order::Missed;
+use super::park::Parking;
 use super::worker::WorkerMsg;
 use super::{ControlError, TaskRow};
 use crate::message::CallId;
@@ -45,6 +47,8 @@ pub(super) struct Entry {
     pub(super) missed: Vec<Missed>,
     /// Handed on with the report.
     pub(super) token: Token,
+    /// What it asks, and what came while it rested.
+    pub(super) parking: Parking,
 }
 
 /// How far it is.
@@ -55,6 +59,10 @@ pub(super) enum Stage {
     Queued,
     /// A worker is on it.
     Running { worker: ActorRef<WorkerMsg>, meter: Arc<Meter>, begun: Begun },
+    /// It waits for an answer, without a worker.
+    Parked,
+    /// It waits so since an earlier program, and its files are being read; somebody may wait for it.
+    Adopting(Option<Dispatched>),
     /// It ended without a worker to say so; its result.md is being written.
     Closing,
 }
@@ -64,7 +72,8 @@ impl Entry {
         let (status, reading, begun) = match &self.stage {
             Stage::Running { meter, begun, .. } => (TaskStatus::Running, meter.read(), Some(*begun)),
             Stage::Closing => (TaskStatus::Aborted, Reading::default(), None),
-            Stage::Describing(_) | Stage::Queued => (TaskStatus::Queued, Reading::default(), None),
+            Stage::Parked | Stage::Adopting(_) => self.so_far(TaskStatus::Parked),
+            Stage::Describing(_) | Stage::Queued => self.so_far(TaskStatus::Queued),
         };
         let total = reading.bill.total();
         TaskRow {
@@ -85,13 +94,31 @@ impl Entry {
             budget: self.brief.budget,
             quiet: match &self.stage {
                 Stage::Running { meter, .. } => Some(meter.quiet()),
-                Stage::Describing(_) | Stage::Queued | Stage::Closing => None,
+                Stage::Describing(_) | Stage::Queued | Stage::Parked | Stage::Adopting(_) | Stage::Closing => None,
             },
             flat: reading.flat,
             score: reading.scores.into(),
-            questions: Vec::new(),
+            questions: self.parking.questions.open().cloned().collect(),
             after,
             priority: self.brief.priority,
         }
+    }
+}
+
+impl State {
+    /// Why there is nothing to be ordered of a task that the crew does not know.
+    pub(super) fn absent(&self, id: TaskId) -> ControlError {
+        match TaskDir::open(&self.site.config.workspace.tasks(), id) {
+            Ok(_) => ControlError::AlreadyEnded(id),
+            Err(_) => ControlError::NoSuchTask(id),
+        }
+    }
+
+    pub(super) fn rows(&self) -> Vec<TaskRow> {
+        let places = self.queue.places();
+        let row = |(id, entry): (&TaskId, &Entry)| entry.row(*id, places.get(id).copied(), self.queue.after(*id));
+        let mut rows: Vec<TaskRow> = self.tasks.iter().map(row).collect();
+        rows.sort_by_key(|row| row.id);
+        rows
     }
 }

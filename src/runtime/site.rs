@@ -43,6 +43,7 @@ pub(super) struct Site {
     runs: AtomicU64,
     disk: Arc<Semaphore>,
     kept: Mutex<HashMap<SessionId, Vec<TaskReport>>>,
+    parked: Mutex<HashMap<TaskId, SessionId>>,
     told: Mutex<HashSet<String>>,
     ground: OnceLock<PathPolicy>,
     attended: Mutex<Option<SessionId>>,
@@ -67,6 +68,7 @@ impl Site {
             runs: AtomicU64::new(0),
             disk: Arc::new(Semaphore::new(DISK_THREADS)),
             kept: Mutex::default(),
+            parked: Mutex::default(),
             told: Mutex::default(),
             ground: OnceLock::new(),
             attended: Mutex::default(),
@@ -152,6 +154,33 @@ impl Site {
     /// The conversation that a person is at.
     pub(super) fn attended(&self) -> MutexGuard<'_, Option<SessionId>> {
         self.attended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers tasks that wait for an answer since an earlier program.
+    pub(super) fn park(&self, parked: Vec<(TaskId, SessionId)>) {
+        self.parked().extend(parked);
+    }
+
+    /// The conversation of such a task, while nobody has taken it on.
+    pub(super) fn parked_by(&self, task: TaskId) -> Option<SessionId> {
+        self.parked().get(&task).cloned()
+    }
+
+    /// Those of a conversation, by number.
+    pub(super) fn parked_for(&self, session: &SessionId) -> Vec<TaskId> {
+        let parked = self.parked();
+        let mut tasks: Vec<TaskId> = parked.iter().filter(|(_, of)| *of == session).map(|(id, _)| *id).collect();
+        tasks.sort_unstable();
+        tasks
+    }
+
+    /// Somebody has taken it on.
+    pub(super) fn unpark(&self, task: TaskId) {
+        self.parked().remove(&task);
+    }
+
+    fn parked(&self) -> MutexGuard<'_, HashMap<TaskId, SessionId>> {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kept(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<TaskReport>>> {

@@ -243,6 +243,25 @@ pub enum ControlError {
     /// It has not ended.
     #[error("task {0} goes on already; steer it instead")]
     GoesOn(TaskId),
+    /// It waits for an answer.
+    #[error("task {0} waits for an answer; /answer {0} WORDS gives one, and then it goes on")]
+    Rests(TaskId),
+    /// It has asked nothing.
+    #[error("task {0} has no question; steer it instead")]
+    NoQuestion(TaskId),
+    /// The question is answered, or nobody needs an answer any more.
+    #[error("{question} of {task} is closed: {how}; steer {task} to change its course")]
+    Closed {
+        /// Whose.
+        task: TaskId,
+        /// As in `q_001`.
+        question: String,
+        /// What became of it.
+        how: String,
+    },
+    /// It asks too much at a time.
+    #[error("task {0} has too many open questions; wait for an answer to some")]
+    TooManyQuestions(TaskId),
     /// Too many tasks wait already.
     #[error("{0} tasks are already waiting; wait for some to end before dispatching more")]
     QueueFull(usize),

@@ -7,8 +7,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::crew::CrewMsg;
 use super::job::{self, Job};
 use super::launch::launch;
+use super::park::{Carried, ParkMsg};
 use crate::agent::inbox::{Inbox, Tiller};
-use crate::task::TaskReport;
 
 /// Said by a worker that stops because its task is over, so that the crew can tell it from one that died.
 pub(super) const OVER: &str = "over";
@@ -22,8 +22,8 @@ pub(super) enum WorkerMsg {
     Abort,
     /// The program ends.
     Close,
-    /// The run is over, and result.md is written.
-    RunEnded(Box<TaskReport>),
+    /// The run is over: so is the task, or it rests.
+    RunEnded(Carried),
 }
 
 /// What a worker starts with.
@@ -51,9 +51,9 @@ impl Actor for Worker {
 
     async fn pre_start(&self, myself: ActorRef<WorkerMsg>, given: Assignment) -> Result<State, ActorProcessingErr> {
         let Assignment { job, crew, tiller, inbox } = given;
-        let run = launch(job::carry_out(job, inbox), move |report| {
+        let run = launch(job::carry_out(job, inbox), move |carried| {
             // A worker that is gone by now was killed; the crew reports for it.
-            let _ = myself.cast(WorkerMsg::RunEnded(Box::new(report)));
+            let _ = myself.cast(WorkerMsg::RunEnded(carried));
         });
         Ok(State { crew, tiller, _run: run })
     }
@@ -67,8 +67,11 @@ impl Actor for Worker {
         match message {
             WorkerMsg::Abort => state.tiller.abort(),
             WorkerMsg::Close => state.tiller.interrupt(),
-            WorkerMsg::RunEnded(report) => {
-                state.crew.cast(CrewMsg::Ended(report))?;
+            WorkerMsg::RunEnded(carried) => {
+                state.crew.cast(match carried {
+                    Carried::Over(report) => CrewMsg::Ended(report),
+                    Carried::Rests(task, rest) => CrewMsg::Park(ParkMsg::Rests(task, rest)),
+                })?;
                 myself.stop(Some(OVER.to_owned()));
             }
         }

@@ -53,6 +53,8 @@ pub enum Act {
     FollowUp,
     /// An end to it.
     Abort,
+    /// What it asked to know.
+    Answer,
 }
 
 /// One exchange as it was, where the fields that all players know say less.

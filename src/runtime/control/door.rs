@@ -7,15 +7,20 @@ use std::time::Duration;
 use ractor::rpc::CallResult;
 use ractor::{ActorRef, RpcReplyPort};
 
+use crate::config::Authority;
 use crate::message::NoteId;
+use crate::runtime::adopt::Adoption;
+use crate::runtime::answer::Replied;
+use crate::runtime::ask::{Asking, Order};
 use crate::runtime::assemble;
 use crate::runtime::crew::CrewMsg;
 use crate::runtime::mail::Letter;
 use crate::runtime::order;
+use crate::runtime::park::ParkMsg;
 use crate::runtime::roster::Patron;
 use crate::runtime::site::Site;
 use crate::runtime::{ControlError, TaskDetail, TaskRow};
-use crate::task::{self, Brief, Task, TaskDir, TaskError, TaskId, TaskReport, one_line};
+use crate::task::{self, Brief, Question, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, one_line};
 
 /// Longest title made from a brief, in characters.
 const TITLE: usize = 60;
@@ -43,7 +48,7 @@ impl Door {
             return Err(ControlError::Outside(outside.clone()));
         }
         self.check(&brief).await?;
-        self.ask(|reply| CrewMsg::Dispatch(Box::new(brief), patron, reply)).await?
+        self.request(|reply| CrewMsg::Dispatch(Box::new(brief), patron, reply)).await?
     }
 
     /// A role, a model or a task to come after that does not exist is refused here, where somebody can still name another.
@@ -63,20 +68,53 @@ impl Door {
     }
 
     pub(in crate::runtime) async fn resume(&self, id: TaskId, patron: Patron) -> Result<TaskId, ControlError> {
-        self.ask(|reply| CrewMsg::Resume(id, patron, reply)).await?
+        self.request(|reply| CrewMsg::Resume(id, patron, reply)).await?
+    }
+
+    /// A question of a worker; answers when it is written down.
+    pub(in crate::runtime) async fn ask(&self, id: TaskId, asking: Asking) -> Result<Question, ControlError> {
+        self.request(|reply| CrewMsg::Park(ParkMsg::Ask(id, Box::new(asking), Some(reply)))).await?
+    }
+
+    pub(in crate::runtime) async fn answer(
+        &self,
+        id: TaskId,
+        question: Option<u32>,
+        words: String,
+        from: String,
+    ) -> Result<Replied, ControlError> {
+        let order = |reply| Box::new(Order { words, from, reply });
+        self.request(|reply| CrewMsg::Park(ParkMsg::Answer(id, question, order(reply)))).await?
+    }
+
+    /// Takes on a task that rests since an earlier program.
+    pub(in crate::runtime) async fn adopt(&self, id: TaskId, patron: Patron) -> Result<TaskId, ControlError> {
+        let order = |reply| Box::new(Adoption { patron, reply: Some(reply) });
+        self.request(|reply| CrewMsg::Park(ParkMsg::Adopt(id, order(reply)))).await?
+    }
+
+    /// The open questions of all tasks that the crew knows.
+    pub(in crate::runtime) async fn questions(&self) -> Result<Vec<Question>, ControlError> {
+        let rows = self.request(CrewMsg::Live).await?;
+        Ok(rows.into_iter().flat_map(|row| row.questions).collect())
+    }
+
+    /// What a main agent may answer.
+    pub(in crate::runtime) fn authority(&self) -> &Authority {
+        &self.site.config.authority
     }
 
     pub(in crate::runtime) async fn note(&self, id: TaskId, letter: Letter) -> Result<NoteId, ControlError> {
-        self.ask(|reply| CrewMsg::Note(id, letter, reply)).await?
+        self.request(|reply| CrewMsg::Note(id, letter, reply)).await?
     }
 
     pub(in crate::runtime) async fn abort(&self, id: TaskId) -> Result<(), ControlError> {
-        self.ask(|reply| CrewMsg::Abort(id, reply)).await?
+        self.request(|reply| CrewMsg::Abort(id, reply)).await?
     }
 
     /// All tasks: what is going on from the crew, what is over from the disk.
     pub(in crate::runtime) async fn rows(&self) -> Result<Vec<TaskRow>, ControlError> {
-        let live = self.ask(CrewMsg::Live).await?;
+        let live = self.request(CrewMsg::Live).await?;
         let root = self.tasks();
         self.site
             .on_disk(move || {
@@ -97,7 +135,7 @@ impl Door {
 
     /// Everything about one task.
     pub(in crate::runtime) async fn detail(&self, id: TaskId) -> Result<TaskDetail, ControlError> {
-        let live = self.ask(CrewMsg::Live).await?.into_iter().find(|row| row.id == id);
+        let live = self.request(CrewMsg::Live).await?.into_iter().find(|row| row.id == id);
         let root = self.tasks();
         self.site
             .on_disk(move || {
@@ -116,7 +154,7 @@ impl Door {
         self.site.config.workspace.tasks()
     }
 
-    async fn ask<T: Send + 'static>(
+    async fn request<T: Send + 'static>(
         &self,
         message: impl FnOnce(RpcReplyPort<T>) -> CrewMsg,
     ) -> Result<T, ControlError> {
@@ -149,10 +187,16 @@ fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
         score: Vec::new(),
         flat: 0,
         quiet: None,
-        questions: Vec::new(),
+        questions: open_questions(task),
         after: Vec::new(),
         priority: task.brief.priority,
     }
+}
+
+/// What a task asks that rests since an earlier program.
+fn open_questions(task: &Task) -> Vec<Question> {
+    let read = (task.status == TaskStatus::Parked).then(|| task.dir.questions()).unwrap_or_default();
+    read.into_iter().flatten().filter(Question::is_open).collect()
 }
 
 /// A path that leads nowhere but down. Whether links on the way lead out is the path policy's business.

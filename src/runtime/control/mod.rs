@@ -2,13 +2,15 @@
 //! What the crew does about it is decided by the crew.
 
 mod abort;
+mod answer;
+mod ask;
 mod dispatch;
 mod door;
 mod steer;
 mod tasks;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 pub(super) use door::Door;
 
@@ -31,22 +33,48 @@ pub(super) struct Control {
     pub(super) ration: Arc<Ration>,
 }
 
-/// Counts the dispatches of a turn; each turn begins at zero.
+/// Counts the dispatches of a turn; each turn begins at zero. Knows whether a person is there.
 #[derive(Default)]
 pub(super) struct Ration {
     used: AtomicU32,
+    /// A person has spoken in this run.
+    attended: AtomicBool,
+}
+
+impl Ration {
+    /// For a run that begins with the words of a person, or without.
+    pub(super) fn of(attended: bool) -> Ration {
+        Ration { attended: attended.into(), ..Ration::default() }
+    }
+
+    fn is_attended(&self) -> bool {
+        self.attended.load(Ordering::Relaxed)
+    }
 }
 
 impl Observer for Ration {
     fn observe(&self, event: &AgentEvent) {
-        if let AgentEvent::TurnStarted { .. } = event {
-            self.used.store(0, std::sync::atomic::Ordering::Relaxed);
+        match event {
+            AgentEvent::TurnStarted { .. } => self.used.store(0, Ordering::Relaxed),
+            // Notes of a main agent's run come from people.
+            AgentEvent::Noted { .. } => self.attended.store(true, Ordering::Relaxed),
+            _ => {}
         }
     }
 }
 
 /// The names of the tools with which an agent commands the crew.
-pub(super) const NAMES: [&str; 4] = ["abort", "dispatch", "steer", "tasks"];
+pub(super) const NAMES: [&str; 6] = ["abort", "answer", "ask", "dispatch", "steer", "tasks"];
+
+/// The tool with which the worker of a task asks.
+pub(super) fn ask(control: &Control, task: TaskId) -> Arc<dyn Tool> {
+    Arc::new(ask::Ask::of(control.crew.clone(), task))
+}
+
+/// The tool with which a main agent answers.
+pub(super) fn answer(control: &Control) -> Arc<dyn Tool> {
+    Arc::new(answer::Answer::of(control.clone()))
+}
 
 /// dispatch, steer, abort and tasks.
 pub(super) fn tools(control: Control) -> Vec<Arc<dyn Tool>> {
