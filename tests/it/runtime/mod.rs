@@ -1,5 +1,6 @@
 //! The running program through its own door: real files, real actors, real tools, and a model that a test plays.
 
+mod ask;
 mod attempts;
 mod cast;
 mod control;
@@ -12,6 +13,7 @@ mod mail;
 mod memory;
 mod order;
 mod restart;
+mod rests;
 mod rights;
 mod still;
 mod story;

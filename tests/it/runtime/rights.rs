@@ -52,8 +52,10 @@ async fn main_agent_and_worker_get_the_prompts_and_tools_that_are_theirs() {
     let files = ["edit_file", "grep", "list", "load", "load_skill", "read_file", "scan", "shell", "write_file"];
     let mut own = [files.as_slice(), &["history_read", "history_search"]].concat();
     own.sort_unstable();
-    assert_eq!(worker.2, own);
-    let mut all = [own.as_slice(), &["abort", "dispatch", "steer", "tasks"]].concat();
+    let mut workers = [own.as_slice(), &["ask"]].concat();
+    workers.sort_unstable();
+    assert_eq!(worker.2, workers);
+    let mut all = [own.as_slice(), &["abort", "answer", "dispatch", "steer", "tasks"]].concat();
     all.sort_unstable();
     assert_eq!(main.2, all);
 }
