@@ -70,10 +70,12 @@ async fn s0_15_to_s0_23_observers_see_a_run_in_order() {
         "replied",
         "tool_started",
         "tool_finished",
+        "progressed",
         "turn_ended",
         "turn_started",
         "text",
         "replied",
+        "progressed",
         "turn_ended",
         "run_ended",
     ];

@@ -6,3 +6,4 @@ mod flood;
 mod long;
 mod meter;
 mod nested;
+mod parked;
