@@ -1,5 +1,5 @@
-//! What crash safety means and what a fleet must bear, row by row, and the tests that hold each. `tests/battery/run`
-//! reads it from here.
+//! What crash safety means, what a fleet must bear and what holds whatever runs away, row by row, and the tests that hold
+//! each. `tests/battery/run` reads it from here.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -80,6 +80,49 @@ const ROWS: &[Row] = &[
         &["fleet::twenty::twenty_workers_that_end_while_their_main_agent_is_busy_are_told_once_each_over_kills"],
     ),
     row("F02", "1,000 workers of 100 turns", &["fleet::thousand::a_thousand_workers_of_a_hundred_turns_lose_nothing"]),
+    row("R01", "same call again and again", &[]),
+    row("R02", "calls in a circle; the same failure", &[]),
+    row("R03", "limit of turns", &["runtime::ends::a_worker_at_its_turn_limit_reports_what_it_has"]),
+    row("R04", "budgets of tokens and money", &["ledger::a_call_is_admitted_only_if_one_that_sums_up_fits_behind_it"]),
+    row("R05", "time of a task", &["ledger::time::the_end_of_the_time_is_told_when_it_comes_and_a_raise_puts_it_off"]),
+    row(
+        "R06",
+        "more tasks than places",
+        &["runtime::control::tasks_beyond_the_places_wait_visibly_and_start_in_order"],
+    ),
+    row("R07", "workers that dispatch", &["runtime::control::workers_dispatch_only_as_deep_as_is_allowed"]),
+    row(
+        "R08",
+        "dispatches without end",
+        &[
+            "runtime::wake::more_dispatches_than_a_turn_may_hold_are_refused_with_a_reason",
+            "runtime::control::a_full_queue_is_refused_with_the_number",
+        ],
+    ),
+    row(
+        "R09",
+        "main agent and worker play ping-pong",
+        &["runtime::wake::a_main_agent_and_its_workers_do_not_play_ping_pong_for_ever"],
+    ),
+    row("R10", "tillerman inside tillerman", &[]),
+    row("R11", "100 MB of results", &[]),
+    row("R12", "thousands of turns", &[]),
+    row(
+        "R13",
+        "compaction that fails, grows or repeats",
+        &[
+            "agent::compact::a_failing_summary_costs_one_try_and_the_run_goes_on",
+            "agent::compact::what_a_summary_took_is_told_and_one_that_helps_nothing_is_paid_too",
+            "agent::compact::an_overflow_after_making_room_ends_the_run",
+        ],
+    ),
+    row("R14", "flood of steers", &[]),
+    row(
+        "R15",
+        "tool that panics or hangs",
+        &["runtime::ends::a_worker_that_ignores_its_abort_is_killed_after_its_grace"],
+    ),
+    row("R16", "disk used up", &[]),
 ];
 
 /// Every test of this binary.
@@ -93,7 +136,8 @@ fn tests() -> BTreeSet<String> {
 fn each_row_has_a_test_that_exists() {
     let tests = tests();
     let crashes = (1..=30).map(|number| format!("C{number:02}"));
-    let wanted: Vec<String> = crashes.chain((1..=2).map(|number| format!("F{number:02}"))).collect();
+    let fleet = (1..=2).map(|number| format!("F{number:02}"));
+    let wanted: Vec<String> = crashes.chain(fleet).chain((1..=16).map(|number| format!("R{number:02}"))).collect();
     assert_eq!(ROWS.iter().map(|row| row.id).collect::<Vec<_>>(), wanted);
     for row in ROWS {
         assert!(!row.held_by(&tests).is_empty(), "{} {} has no test", row.id, row.fault);
