@@ -14,7 +14,7 @@ use super::{replay, resume};
 use crate::message::Tally;
 use crate::model::scripted::Tape;
 use crate::runtime::{Envelope, RunId, Said, SessionGone, TaskRow};
-use crate::task::TaskId;
+use crate::task::{TaskId, TaskStatus};
 use crate::terminal::Look;
 use crate::terminal::exit::{Exit, Signals};
 
@@ -106,7 +106,8 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
 
 async fn alive(ready: &Ready) -> Vec<TaskRow> {
     let mut rows = ready.runtime.tasks().await;
-    rows.retain(|row| !row.status.is_over());
+    // What waits for an answer is not interrupted: it waits on.
+    rows.retain(|row| !row.status.is_over() && row.status != TaskStatus::Parked);
     rows
 }
 

@@ -1,7 +1,7 @@
 //! What a typed line means: words for the agent, a note for a worker, a shell command or a slash command.
 
 use super::roam::{self, Roam};
-use crate::task::TaskId;
+use crate::task::{Question, TaskId};
 use crate::terminal::nearest;
 
 /// A typed line, understood.
@@ -19,6 +19,8 @@ pub enum Input {
     FollowUpTask(TaskId, String),
     /// A shell command of the person.
     Shell(String),
+    /// An answer to what a worker asks, to one of its questions or to the one that is open.
+    Answer(TaskId, Option<u32>, String),
     /// Stop a worker, or the current run of the main agent.
     Abort(Option<TaskId>),
     /// Go on with a task that ended before it was done.
@@ -78,7 +80,7 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 25] = [
+pub const COMMANDS: [Entry; 26] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
     entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
@@ -88,6 +90,7 @@ pub const COMMANDS: [Entry; 25] = [
     entry("/detach", "", "stop watching a worker"),
     entry("/steer", "t_001 TEXT", "tell a worker something; it reads it before its next step"),
     entry("/follow-up", "[t_001] TEXT", "queue words for when the current work is done"),
+    entry("/answer", "t_001 2", "answer what a worker asks: an option's number, or words"),
     entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
     entry("/resume", "t_001", "go on with a task that was interrupted, aborted, failed or ran out of turns"),
     entry("/sessions", "[search WORDS]", "all conversations of this workspace, or those that say this"),
@@ -151,6 +154,7 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         "/detach" => Ok(Input::Detach),
         "/steer" => steer(rest),
         "/follow-up" => follow_up(rest),
+        "/answer" => answer(rest),
         "/resume" => task(rest, "/resume t_001").map(Input::Resume),
         "/abort" if rest.is_empty() => Ok(Input::Abort(None)),
         "/abort" => task(rest, "/abort [t_001]").map(|id| Input::Abort(Some(id))),
@@ -192,6 +196,14 @@ fn follow_up(rest: &str) -> Result<Input, Misread> {
         Err(_) if rest.is_empty() => Err(Misread::Usage(USAGE.to_owned())),
         Err(_) => Ok(Input::FollowUp(rest.to_owned())),
     }
+}
+
+fn answer(rest: &str) -> Result<Input, Misread> {
+    const USAGE: &str = "/answer t_001 2";
+    let (id, words) = split(rest);
+    let task = task(id, USAGE)?;
+    let (question, words) = Question::addressed(words);
+    text_for(task, words, USAGE).map(|(task, words)| Input::Answer(task, question, words))
 }
 
 fn text_for(task: TaskId, text: &str, usage: &str) -> Result<(TaskId, String), Misread> {

@@ -194,7 +194,8 @@ impl<'a> Talk<'a> {
             shell.end().await;
         }
         let rows = self.runtime.tasks().await;
-        let alive: Vec<&TaskRow> = rows.iter().filter(|row| !row.status.is_over()).collect();
+        let is_alive = |row: &&TaskRow| !row.status.is_over() && row.status != TaskStatus::Parked;
+        let alive: Vec<&TaskRow> = rows.iter().filter(is_alive).collect();
         if !alive.is_empty() {
             let ids: Vec<String> = alive.iter().map(|row| row.id.to_string()).collect();
             let line = format!("{} interrupted: {}", self.look.warn("■"), ids.join(", "));
@@ -255,6 +256,10 @@ impl<'a> Talk<'a> {
             },
             Input::FollowUpTask(task, text) => match self.runtime.follow_up(task, text).await {
                 Ok(note) => self.acknowledge(&format!("follow-up {note} for {task}")).await,
+                Err(error) => self.complain(error).await,
+            },
+            Input::Answer(task, question, words) => match self.runtime.answer(task, question, words).await {
+                Ok(replied) => self.acknowledge(&replied.to_string()).await,
                 Err(error) => self.complain(error).await,
             },
             Input::Shell(text) => self.shell(text).await,

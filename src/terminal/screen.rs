@@ -119,7 +119,7 @@ impl Screen {
                 }
                 vec![story::ended(self.look, report, &self.root)]
             }
-            (_, News::Asked(question)) => vec![story::asked(self.look, question)],
+            (_, News::Asked(question)) => vec![story::asked(self.look, question, envelope.at)],
             (_, News::Settled(question)) => story::settled(self.look, question).into_iter().collect(),
             // It is shown when the conversation is gone on with, and where its state is asked for.
             (_, News::Titled { .. }) => vec![],

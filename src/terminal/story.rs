@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Look;
@@ -115,14 +116,30 @@ pub fn ended(look: Look, report: &TaskReport, root: &Path) -> String {
     format!("{mark} {id} {status} {took}{cost} · {title} · {}", look.dim(file))
 }
 
-/// `? t_004 JWT or session cookie? [1] jwt* [2] cookie`; the star is at what is taken when nobody answers.
-pub fn asked(look: Look, question: &Question) -> String {
+/// `? t_004 JWT or session cookie? [1] jwt* [2] cookie, default in 9m`; the star is at what is taken when nobody answers.
+pub fn asked(look: Look, question: &Question, now: Timestamp) -> String {
     let option = |(at, option): (usize, &String)| {
         let star = if *option == question.default { "*" } else { "" };
         format!(" [{}] {}{star}", at + 1, one_line(option))
     };
     let options: String = question.options.iter().enumerate().map(option).collect();
-    format!("{} {} {}{options}", look.warn("?"), look.name(question.task), one_line(&question.text))
+    let left = Duration::try_from(question.deadline.duration_since(now)).unwrap_or_default();
+    let default = match question.options.contains(&question.default) {
+        true => "default".to_owned(),
+        false => format!("default {}", one_line(&question.default)),
+    };
+    let (mark, task, text) = (look.warn("?"), look.name(question.task), one_line(&question.text));
+    let separator = if options.is_empty() { ";" } else { "," };
+    format!("{mark} {task} {text}{options}{separator} {default} in {}", about(left))
+}
+
+/// A time to come in whole minutes, or in seconds when less than two are left: `9m`, `45s`.
+fn about(left: Duration) -> String {
+    match (left.as_secs() + 30) / 60 {
+        0 | 1 => whole(left),
+        minutes @ 2..120 => format!("{minutes}m"),
+        minutes => format!("{}h", (minutes + 30) / 60),
+    }
 }
 
 /// What became of a question; `None` while it is open.

@@ -39,6 +39,16 @@ fn every_form_of_a_line_is_understood() {
 }
 
 #[test]
+fn an_answer_names_its_task_and_perhaps_its_question() {
+    let answer = |question, words: &str| Ok(Input::Answer(TaskId(4), question, words.to_owned()));
+    assert_eq!(read("/answer t_004 2"), answer(None, "2"));
+    assert_eq!(read("/answer 4 q_002 the second one"), answer(Some(2), "the second one"));
+    for line in ["/answer", "/answer t_004", "/answer t_004 q_001"] {
+        assert_eq!(read(line), Err(Misread::Usage("/answer t_001 2".to_owned())), "{line}");
+    }
+}
+
+#[test]
 fn an_unknown_command_names_the_nearest() {
     let unknown = |name: &str, near| Err(Misread::Unknown { name: name.into(), near });
     assert_eq!(read("/taks"), unknown("/taks", Some("/task")));
