@@ -28,6 +28,8 @@ pub(super) enum Fate {
         /// The last lines of its output.
         last: Vec<String>,
     },
+    /// It asked something: the answer, once there is one, and whether it is the default for want of another.
+    Asked { answer: Option<String>, by_default: bool },
     /// A note said so.
     Skipped,
     /// The task was ended from outside while it ran.
@@ -63,7 +65,7 @@ impl Account {
     fn headline(&self) -> String {
         let total = self.entries.len() + self.left.len();
         let count = |wanted: fn(&Fate) -> bool| self.entries.iter().filter(|entry| wanted(&entry.fate)).count();
-        let succeeded = count(|fate| matches!(fate, Fate::Ran { succeeded: true, .. }));
+        let succeeded = count(|fate| matches!(fate, Fate::Ran { succeeded: true, .. } | Fate::Asked { .. }));
         let failed = self.entries.iter().position(|entry| entry.fate.ends_the_run());
         match (failed, self.stop) {
             _ if total == 0 => {
@@ -105,6 +107,15 @@ impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", code(&self.command))?;
         match &self.fate {
+            Fate::Asked { answer: None, .. } => f.write_str("asked; it went on before an answer came"),
+            Fate::Asked { answer: Some(answer), by_default } => {
+                write!(
+                    f,
+                    "{}{}",
+                    shorten(answer),
+                    if *by_default { ", by default: nobody answered in time" } else { "" }
+                )
+            }
             Fate::Skipped => f.write_str("skipped, a note said so"),
             Fate::CutOff => {
                 f.write_str("cut off when the task was ended; what it did is unknown, it was not run again")

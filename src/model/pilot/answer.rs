@@ -30,7 +30,7 @@ pub(super) fn answer(call: &ToolCall, result: &ToolResult) -> String {
         "read_file" | "list" => quoted(output),
         "grep" => format!("`{}`{}:\n{}", arg("pattern"), within(arg("path")), quoted(output)),
         "dispatch" => dispatched(arg("title"), output),
-        "tasks" | "steer" | "abort" | "write_file" => plain(output),
+        "tasks" | "steer" | "abort" | "answer" | "write_file" => plain(output),
         other => format!("{other}:\n{}", quoted(output)),
     }
 }
@@ -51,7 +51,7 @@ fn ran(command: &str, outcome: &Outcome<'_>) -> String {
 fn subject(tool: &str) -> &'static str {
     match tool {
         "grep" => "pattern",
-        "steer" | "abort" | "tasks" => "id",
+        "steer" | "abort" | "answer" | "tasks" => "id",
         "dispatch" => "title",
         _ => "path",
     }

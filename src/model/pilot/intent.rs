@@ -33,6 +33,14 @@ pub(super) enum Intent<'a> {
         id: &'a str,
         text: &'a str,
     },
+    Answer {
+        id: &'a str,
+        text: &'a str,
+    },
+    /// A worker's question that the main agent may answer.
+    Question {
+        id: &'a str,
+    },
     Abort(&'a str),
     Tasks(Option<&'a str>),
     TodoAdd(&'a str),
@@ -54,6 +62,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("tasks", "what the workers do; `tasks t_001` for one"),
     ("steer t_001 also run CMD", "change its course: also run CMD, skip, stop"),
     ("abort t_001", "end it"),
+    ("answer t_001 2", "answer what it asks: an option's number, or words"),
     ("read PATH", "show a file; `outline PATH` only its headings"),
     ("list [PATH]", "what a folder holds"),
     ("find NAME", "files by name; `count PATH` counts lines"),
@@ -90,6 +99,9 @@ impl<'a> Intent<'a> {
 }
 
 fn report(line: &str) -> Option<Intent<'_>> {
+    if let Some((id, _)) = line.strip_prefix("[Question ").and_then(|rest| rest.split_once(' ')) {
+        return is_task(id).then_some(Intent::Question { id });
+    }
     let inside = line.strip_prefix("[Worker ")?.split_once(']')?.0;
     let (how, id) = inside.split_once(' ')?;
     is_task(id).then_some(Intent::Report { id, how })
@@ -101,6 +113,9 @@ fn crew<'a>(verb: &str, rest: &'a str, whole: &'a str) -> Option<Intent<'a>> {
     Some(match (verb, task) {
         ("dispatch", _) => dispatch(whole),
         ("steer" | "tell", Some((id, words))) => steer(id, words),
+        ("answer", Some((_, ""))) => Intent::Incomplete("answer t_001 2"),
+        ("answer", None) if !rest.contains(' ') => Intent::Incomplete("answer t_001 2"),
+        ("answer", Some((id, text))) => Intent::Answer { id, text },
         ("steer", None) => Intent::Incomplete("steer t_001 TEXT"),
         ("abort" | "stop" | "cancel", Some((id, ""))) => Intent::Abort(id),
         ("abort" | "stop" | "cancel", None) if !rest.contains(' ') => Intent::Incomplete("abort t_001"),

@@ -44,6 +44,9 @@ fn react(line: &str, tools: &[ToolSpec], speech: &mut Speech) {
             Ok(value) => format!("{} = {value}", expression.trim()),
             Err(why) => format!("`{}` has no value: {why}.", expression.trim()),
         }),
+        Intent::Question { id } => {
+            speech.say(&format!("{id} asks something. I am no language model: `answer {id} 1` is yours to say."))
+        }
         Intent::Report { id, how } => report(id, how, line, tools, speech),
         intent => match call(&intent) {
             Some((name, args)) if offers(tools, name) => speech.call(name, args),
@@ -98,10 +101,11 @@ fn call(intent: &Intent<'_>) -> Option<(&'static str, Value)> {
         Intent::Write { path, text } => Some(("write_file", json!({ "path": path, "content": format!("{text}\n") }))),
         Intent::Dispatch { title, steps } => Some(("dispatch", json!({ "title": title, "task": runbook(steps) }))),
         Intent::Steer { id, text } => Some(("steer", json!({ "id": id, "message": text }))),
+        Intent::Answer { id, text } => Some(("answer", json!({ "id": id, "answer": text }))),
         Intent::Abort(id) => Some(("abort", json!({ "id": id }))),
         Intent::Tasks(None) => Some(("tasks", json!({}))),
         Intent::Tasks(Some(id)) => Some(("tasks", json!({ "id": id }))),
-        Intent::Report { .. } | Intent::Sum(_) | Intent::Help | Intent::Greeting => None,
+        Intent::Question { .. } | Intent::Report { .. } | Intent::Sum(_) | Intent::Help | Intent::Greeting => None,
         Intent::Incomplete(_) | Intent::Unknown => None,
     }
 }

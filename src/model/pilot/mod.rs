@@ -4,6 +4,7 @@
 mod account;
 mod answer;
 mod arithmetic;
+mod asking;
 mod command;
 mod intent;
 mod main_agent;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::account::{Account, Entry, Fate};
 use super::talk::{is_reminder, was_cut_off};
-use super::{Speech, runbook};
+use super::{Speech, asking, runbook};
 use crate::message::{CallId, Message, Role, ToolSpec};
 
 /// What to say and call next.
@@ -28,6 +28,10 @@ pub(super) fn reply(messages: &[Arc<Message>], tools: &[ToolSpec]) -> Speech {
     let mut speech = Speech::default();
     heard.iter().for_each(|word| speech.say(word));
     match work.next() {
+        Some((place, step)) if tools.iter().any(|tool| tool.name == "ask") && asking::args(&step).is_some() => {
+            speech.say(&format!("Step {place} of {}: {}", work.total(), first_line(&step)));
+            speech.call("ask", asking::args(&step).unwrap_or_default());
+        }
         Some((place, step)) if tools.iter().any(|tool| tool.name == "shell") => {
             speech.say(&format!("Step {place} of {}: {}", work.total(), first_line(&step)));
             speech.call("shell", json!({ "command": step }));
@@ -85,7 +89,8 @@ impl Work {
             if self.running.as_ref() == Some(&result.call) {
                 self.running = None;
                 if let Some(entry) = self.entries.last_mut() {
-                    entry.fate = Fate::of(result);
+                    let asked = asking::args(&entry.command).is_some() && !result.is_error;
+                    entry.fate = if asked { Fate::Asked { answer: None, by_default: false } } else { Fate::of(result) };
                 }
             }
         }
@@ -96,6 +101,13 @@ impl Work {
             entry.fate = Fate::CutOff;
         }
         if text.trim().is_empty() || is_reminder(&text) {
+            return heard;
+        }
+        if let Some((answer, by_default)) = asking::answer(&text)
+            && let Some(entry) = self.asked()
+        {
+            entry.fate = Fate::Asked { answer: Some(answer.to_owned()), by_default };
+            heard.push(format!("Answered: {answer}"));
             return heard;
         }
         if self.opened {
@@ -117,6 +129,11 @@ impl Work {
             self.entries.push(Entry { command, fate: Fate::Unknown });
             self.running = Some(call.id.clone());
         }
+    }
+
+    /// The step that waits for an answer.
+    fn asked(&mut self) -> Option<&mut Entry> {
+        self.entries.iter_mut().rev().find(|entry| matches!(entry.fate, Fate::Asked { answer: None, .. }))
     }
 
     fn obey(&mut self, line: &str) -> String {
@@ -160,7 +177,11 @@ impl Work {
     fn next(&self) -> Option<(usize, String)> {
         let failed = self.entries.iter().any(|entry| entry.fate.ends_the_run());
         let step = self.left.front().filter(|_| !failed && self.stop.is_none())?;
-        Some((self.entries.len() + 1, step.clone()))
+        let answers = self.entries.iter().rev().filter_map(|entry| match &entry.fate {
+            Fate::Asked { answer, .. } => answer.as_deref(),
+            _ => None,
+        });
+        Some((self.entries.len() + 1, asking::filled(step, answers.into_iter().next())))
     }
 
     fn total(&self) -> usize {

@@ -34,6 +34,7 @@ async fn a_line_becomes_the_call_that_it_means() {
         ("steer t_001 also run ls", "steer", json!({"id": "t_001", "message": "also run ls"})),
         ("@t_12 stop", "steer", json!({"id": "t_12", "message": "stop"})),
         ("abort t_001", "abort", json!({"id": "t_001"})),
+        ("answer t_001 2", "answer", json!({"id": "t_001", "answer": "2"})),
         ("status", "tasks", json!({})),
         ("tasks t_002", "tasks", json!({"id": "t_002"})),
         ("time", "shell", json!({"command": "date"})),

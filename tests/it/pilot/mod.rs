@@ -14,8 +14,20 @@ use tillerman::model::catalog::Models;
 use tillerman::model::pilot::Pilot;
 use tillerman::model::{Delta, Model, Reply, Request, Stop};
 
-const MAIN: &[&str] =
-    &["abort", "dispatch", "edit_file", "grep", "list", "load", "read_file", "shell", "steer", "tasks", "write_file"];
+const MAIN: &[&str] = &[
+    "abort",
+    "answer",
+    "dispatch",
+    "edit_file",
+    "grep",
+    "list",
+    "load",
+    "read_file",
+    "shell",
+    "steer",
+    "tasks",
+    "write_file",
+];
 
 /// A conversation with the pilot and the tools that it is offered.
 struct Talk {

@@ -203,3 +203,29 @@ async fn after_a_shortening_no_step_is_run_again() {
     assert_eq!(calls(&reply), []);
     assert!(reply.text().starts_with("Stopped: the conversation was shortened"), "{}", reply.text());
 }
+
+#[tokio::test]
+async fn a_step_asks_and_its_answer_is_put_into_later_steps() {
+    let brief =
+        "- [ ] ask: JWT or session cookie? [jwt, cookie*] 9m\n- [ ] echo {answer}\n- [ ] ask: Which port? default 80";
+    let mut talk = Talk::with(&["ask", "shell"]);
+    talk.hears(&format!("Task t_001: try\n\n{brief}"));
+    let args = json!({
+        "question": "JWT or session cookie?", "options": ["jwt", "cookie"], "default": "cookie", "deadline": "9m",
+    });
+    assert_eq!(calls(&talk.reply().await), [("ask".to_owned(), args)]);
+    talk.results(&[("q_001 is asked; you go on when it is answered.", Value::Null, false)]);
+    talk.hears("q_001: it's both\n\nThat is what person answers to: JWT or session cookie?");
+    assert_eq!(calls(&talk.reply().await), step("echo 'it'\\''s both'"));
+    talk.results(&[ran(0, "it's both")]);
+    let args = json!({"question": "Which port?", "default": "80"});
+    assert_eq!(calls(&talk.reply().await), [("ask".to_owned(), args)]);
+    talk.results(&[("q_002 is asked; you go on when it is answered.", Value::Null, false)]);
+    talk.hears("q_002: 80\n\nNobody answered in time, so your default is taken. You asked: Which port?");
+    let report = talk.reply().await.text();
+    assert!(report.contains("Done: all 3 steps succeeded."), "{report}");
+    assert!(
+        report.contains(": it's both\n") && report.contains(": 80, by default: nobody answered in time"),
+        "{report}"
+    );
+}
