@@ -17,6 +17,7 @@ use super::park::{Held, ParkMsg, set_parked};
 use super::pending::Pending;
 use super::queue::{Doubt, Heard};
 use super::roster::{Entry, Stage};
+use crate::config::Authority;
 use crate::message::{NoteId, NoteKind};
 use crate::task::{Asked as Fate, Asker, GIVE_UP, Question, TaskDir, TaskId, TaskStatus, now, one_line};
 
@@ -156,7 +157,7 @@ impl State {
         let due = Instant::now() + left.min(MOST_PATIENCE);
         self.clock.due.insert((due, id, question.number));
         entry.parking.questions.all.push(Pending { question: question.clone(), due, taken: false });
-        if self.site.config.authority.covers(&question.wording()) {
+        if may_decide(&self.site.config.authority, &question) {
             let doubt = Box::new(Doubt { question: question.clone(), title: entry.brief.title.clone() });
             // A main agent that is gone is not asked; a person still is.
             let _ = entry.patron.main.cast(MainMsg::Question(Heard::Asked(doubt, self.site.busy.token())));
@@ -343,6 +344,12 @@ impl State {
         let id = entry.dir.id();
         entry.refuse_held(&ControlError::AlreadyEnded(id));
     }
+}
+
+/// Whether a main agent may answer in a person's place. What the runtime asks is about how its task goes on, and that is
+/// the dispatcher's to say.
+pub(in crate::runtime) fn may_decide(authority: &Authority, question: &Question) -> bool {
+    question.asker != Asker::Worker || authority.covers(&question.wording())
 }
 
 /// Why a question of a task that has ended needs no answer.

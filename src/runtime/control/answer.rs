@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{Control, task_id};
 use crate::message::{RawArgs, ToolSpec};
+use crate::runtime::ask::may_decide;
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
@@ -46,9 +47,9 @@ impl Answer {
         let questions = self.control.crew.questions().await.map_err(|refusal| ToolError::new(refusal.to_string()))?;
         let asked = questions.iter().find(|it| it.task == id && number.is_none_or(|number| number == it.number));
         match asked {
-            Some(question) if !self.control.crew.authority().covers(&question.wording()) => Err(ToolError::new(
-                format!("{question} is not yours to answer: leave it to the person, who has been told"),
-            )),
+            Some(question) if !may_decide(self.control.crew.authority(), question) => Err(ToolError::new(format!(
+                "{question} is not yours to answer: leave it to the person, who has been told"
+            ))),
             Some(_) | None => Ok(()),
         }
     }
