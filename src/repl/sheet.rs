@@ -9,10 +9,10 @@ use super::command::{COMMANDS, Entry, KEYS};
 use crate::message::{Bill, Block, Message, Role, Tally};
 use crate::runtime::{Found, Status, Summary, TaskDetail, TaskRow};
 use crate::session::SessionId;
-use crate::task::{TaskId, TaskStatus};
+use crate::task::TaskStatus;
 use crate::terminal::clean::one_line;
 use crate::terminal::wrap::{columns, cut, wrapped};
-use crate::terminal::{Look, story, tree};
+use crate::terminal::{Look, crew, story, tree};
 
 /// Messages of an earlier conversation that are shown.
 pub(super) const EARLIER: usize = 12;
@@ -23,37 +23,21 @@ const SESSIONS: usize = 20;
 /// Lines of progress.md that one task shows.
 const PROGRESS: usize = 10;
 
-/// All tasks, a line each, the youngest last.
+/// All tasks on one screen.
 pub(super) fn tasks(rows: &[TaskRow], look: Look, width: usize) -> Vec<String> {
     if rows.is_empty() {
         return vec!["no tasks yet; ask for one, or say `dispatch TITLE: STEPS`".to_owned()];
     }
-    rows.iter().map(|row| task_row(row, look, width)).collect()
-}
-
-fn task_row(row: &TaskRow, look: Look, width: usize) -> String {
-    let status = match (row.status, row.place_in_queue) {
-        (TaskStatus::Queued, Some(place)) => format!("queued {place}"),
-        (TaskStatus::Queued, None) if !row.after.is_empty() => "waits".to_owned(),
-        (TaskStatus::LimitTurns, _) => "out of turns".to_owned(),
-        (status, _) => status.to_string(),
-    };
-    let took = if row.started.is_some() { story::span(row.took) } else { "-".to_owned() };
-    let doing = if row.doing.is_empty() { String::new() } else { format!(" · {}", one_line(&row.doing)) };
-    let agent = row.agent.as_ref().map(|agent| format!(" · {}", one_line(agent))).unwrap_or_default();
-    let after: Vec<String> = row.after.iter().map(TaskId::to_string).collect();
-    let doing = if after.is_empty() { doing } else { format!("{doing} · after {}", after.join(", ")) };
-    let turn = if row.turn > 0 { format!("turn {}", row.turn) } else { String::new() };
-    let facts = format!("{status:<12} {took:>6} {turn:<8}");
-    let room = width.saturating_sub(columns(&facts) + 12);
-    let what = cut(&format!("{}{agent}{doing}", one_line(&row.title)), room);
-    format!("{} {} {facts} {what}", story::mark(look, row.status), look.name(row.id))
+    crew::crew(rows, Timestamp::now(), look, width)
 }
 
 /// One task: what was asked, how far it is, what came out.
 pub(super) fn task(detail: &TaskDetail, root: &Path, look: Look, width: usize) -> Vec<String> {
     let dir = detail.dir.strip_prefix(root).unwrap_or(&detail.dir).display();
-    let mut lines = vec![task_row(&detail.row, look, width)];
+    let mut lines = match detail.row.status.is_over() {
+        true => vec![crew::ended(&detail.row, look, width)],
+        false => crew::task(&detail.row, Timestamp::now(), look, width),
+    };
     let tokens = story::count(detail.row.usage.total_tokens());
     lines.push(look.dim(format!("  {dir}/ · {tokens} tokens · {}", detail.row.spent)));
     let asked = wrapped(detail.brief.body.trim(), width.saturating_sub(4));

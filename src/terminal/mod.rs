@@ -2,6 +2,7 @@
 //! a terminal use it; when something is shown, and where it goes, is theirs to decide.
 
 pub mod clean;
+pub mod crew;
 pub mod exit;
 pub mod screen;
 pub mod story;

@@ -1,5 +1,6 @@
 //! What a terminal shows: harmless, fitting, in one line each.
 
+mod crew;
 mod screen;
 mod story;
 mod text;
