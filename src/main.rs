@@ -153,7 +153,8 @@ async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {
         Ok(workspace) => workspace,
         Err(error) => return complain(error.exit, &error.why),
     };
-    let orders = cli::orders::Setup { workspace: &workspace, look: look(common, &io::stdout()), json };
+    let orders =
+        cli::orders::Setup { workspace: &workspace, look: look(common, &io::stdout()), json, in_place: !is_dumb(&env) };
     match (cli::orders::orders(&command, &orders).await, &command) {
         (None, _) => {}
         (Some(Err(error)), Tasks::Resume { ids }) if error.is_alone() => return resume(common, ids, json).await,
@@ -165,6 +166,7 @@ async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {
         journals: &workspace.worker_sessions(),
         look: look(common, &io::stdout()),
         json,
+        live: cli::tasks::live(&workspace).await,
     };
     match cli::tasks::tasks(&command, &setup).await {
         Ok(exit) => exit,

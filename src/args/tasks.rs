@@ -17,6 +17,8 @@ pub enum Tasks {
         /// For example t_003.
         id: String,
     },
+    /// One screen of all workers, as they go on: state, turn, window, cost, what each does, and questions that wait.
+    Watch,
     /// Hand over work; the main agent that is open there is told of its end.
     Dispatch {
         /// The work, complete in itself; `-` reads it from stdin.

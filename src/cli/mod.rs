@@ -16,3 +16,4 @@ pub mod run;
 pub mod sessions;
 mod show;
 pub mod tasks;
+mod watch;

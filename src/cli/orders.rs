@@ -1,4 +1,4 @@
-//! `tillerman tasks steer|follow-up|abort|dispatch|resume`: orders to the tillerman that works in the workspace, and what
+//! `tillerman tasks steer|follow-up|abort|dispatch|resume|watch`: orders to the tillerman that works in the workspace, and what
 //! became of them. Nothing is done here.
 
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::json;
-use super::run;
+use super::{run, watch};
 use crate::args::Tasks;
 use crate::message::NoteId;
 use crate::runtime::{Done, Order};
@@ -35,6 +35,8 @@ pub struct Setup<'a> {
     pub look: Look,
     /// JSON lines instead of text.
     pub json: bool,
+    /// The terminal can be drawn on.
+    pub in_place: bool,
 }
 
 /// Why an order was not given, or not done.
@@ -79,6 +81,7 @@ pub async fn orders(command: &Tasks, setup: &Setup<'_>) -> Option<Result<Exit, N
             dispatch(text, Brief { title, agent, touches, ..Brief::default() }, setup).await
         }
         Tasks::Resume { ids } => resume(ids, setup).await,
+        Tasks::Watch => watch::watch(setup).await,
         Tasks::List | Tasks::Show { .. } | Tasks::Tail { .. } => return None,
     })
 }
@@ -126,7 +129,15 @@ async fn seen(taken: &Taken, client: &Client, setup: &Setup<'_>) -> Result<Exit,
             Some(Fate::Waits) | None => {}
         }
         if look % THERE == THERE - 1 {
-            client.order(&Order::Task { task: *task }).await?;
+            match client.order(&Order::Task { task: *task }).await {
+                Err(Unanswered::Nobody { .. } | Unanswered::Broken(_)) => {
+                    let why = format!(
+                        "the tillerman that worked here has ended; {note} waits, and is heard if {task} goes on"
+                    );
+                    return Err(NotOrdered::Unseen(why));
+                }
+                other => drop(other?),
+            }
         }
         tokio::select! {
             exit = signals.next() => return Ok(exit),
@@ -182,7 +193,7 @@ fn tasks(ids: &[String]) -> Result<Vec<TaskId>, NoTaskId> {
     ids.iter().map(|id| id.parse()).collect()
 }
 
-fn strange(done: &Done) -> NotOrdered {
+pub(super) fn strange(done: &Done) -> NotOrdered {
     let told = serde_json::to_string(done).unwrap_or_default();
     NotOrdered::Unseen(format!(
         "the answer is none to this order; is it another version of tillerman? {}",

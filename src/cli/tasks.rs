@@ -1,25 +1,34 @@
-//! `tillerman tasks`: looks at the files of tasks. It needs no lock, so it works while another terminal runs them.
+//! `tillerman tasks`: looks at the files of tasks, and asks whoever runs them how far they are. It needs no lock, so it
+//! works while another terminal runs them, and where none does.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::json;
+use super::{json, watch};
 use crate::args::Tasks;
+use crate::runtime::{Done, Order, TaskRow};
+use crate::server::control::Client;
 use crate::session::fate::{self, Fate, Sent};
 use crate::session::{Posted, SessionError};
 use crate::task::{NoTaskId, PROGRESS_SHOWN, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, list};
 use crate::terminal::clean::{clean, one_line};
 use crate::terminal::exit::{Exit, Signals};
-use crate::terminal::{Look, story};
+use crate::terminal::{Look, crew, story};
+use crate::workspace::Workspace;
 
 /// How often a growing file is looked at.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Columns of a task that goes on: files and pipes have no width.
+const WIDTH: usize = 140;
 
 /// What the command needs to know.
 pub struct Setup<'a> {
@@ -31,6 +40,14 @@ pub struct Setup<'a> {
     pub look: Look,
     /// JSON lines instead of text.
     pub json: bool,
+    /// What the program that works there says of those that go on; nothing where none does.
+    pub live: HashMap<TaskId, TaskRow>,
+}
+
+/// Asks whoever works in a workspace about the tasks that go on.
+pub async fn live(workspace: &Workspace) -> HashMap<TaskId, TaskRow> {
+    let Ok(Done::Tasks { rows }) = Client::new(workspace).order(&Order::Tasks).await else { return HashMap::new() };
+    rows.into_iter().filter(|row| !row.status.is_over()).map(|row| (row.id, row)).collect()
 }
 
 /// Why nothing can be shown.
@@ -77,8 +94,8 @@ fn all(setup: &Setup) -> Result<Exit, NotShown> {
     for task in &listing.tasks {
         let report = task.dir.result().ok().flatten();
         match setup.json {
-            true => writeln!(out, "{}", row(task, report.as_ref()))?,
-            false => writeln!(out, "{}", line(task, report.as_ref(), setup.look))?,
+            true => writeln!(out, "{}", row(task, report.as_ref(), setup))?,
+            false => writeln!(out, "{}", line(task, report.as_ref(), setup))?,
         }
     }
     for skipped in &listing.skipped {
@@ -92,18 +109,26 @@ fn status(task: &Task, report: Option<&TaskReport>) -> TaskStatus {
     report.map_or(task.status, |report| report.status)
 }
 
-fn line(task: &Task, report: Option<&TaskReport>, look: Look) -> String {
+fn line(task: &Task, report: Option<&TaskReport>, setup: &Setup) -> String {
+    let look = setup.look;
+    if let Some(live) = setup.live.get(&task.dir.id()) {
+        return crew::task(live, Timestamp::now(), look, WIDTH).join("\n");
+    }
     let status = status(task, report);
     let took = report.map_or_else(|| "-".to_owned(), |report| story::span(report.took));
     let id = look.name(task.dir.id());
     format!("{} {id} {status:<12} {took:>6}  {}", story::mark(look, status), one_line(&task.brief.title))
 }
 
-fn row(task: &Task, report: Option<&TaskReport>) -> Value {
+fn row(task: &Task, report: Option<&TaskReport>, setup: &Setup) -> Value {
     let mut row = json!({
         "v": json::VERSION, "id": task.dir.id(), "status": status(task, report), "title": task.brief.title,
         "agent": task.brief.agent, "model": task.brief.model, "created": task.created, "dir": task.dir.path(),
     });
+    if let Some(live) = setup.live.get(&task.dir.id()) {
+        row["status"] = live.status.word().into();
+        row["live"] = watch::live(live);
+    }
     if let Some(report) = report {
         row["result"] = json::ended(report);
     }
@@ -115,7 +140,7 @@ fn show(dir: &TaskDir, setup: &Setup) -> Result<Exit, NotShown> {
     let notes = fate::sent(&setup.journals.join(format!("{}.jsonl", dir.id())))?;
     let mut out = io::stdout().lock();
     if setup.json {
-        let mut row = row(&task, report.as_ref());
+        let mut row = row(&task, report.as_ref(), setup);
         row["brief"] = task.brief.body.into();
         row["progress"] = dir.progress_text().into();
         row["notes"] = notes.iter().map(told).collect();
@@ -123,7 +148,7 @@ fn show(dir: &TaskDir, setup: &Setup) -> Result<Exit, NotShown> {
         return Ok(Exit::Done);
     }
     let look = setup.look;
-    writeln!(out, "{}", line(&task, report.as_ref(), look))?;
+    writeln!(out, "{}", line(&task, report.as_ref(), setup))?;
     writeln!(out, "{}", look.dim(dir.path().display()))?;
     let sent = notes.iter().map(note).collect::<Vec<String>>().join("\n");
     let parts = [("asked", task.brief.body), ("notes", sent), ("progress", dir.progress_text())];

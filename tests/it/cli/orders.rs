@@ -96,7 +96,7 @@ fn where_nobody_works_orders_say_so_and_what_a_killed_program_left_fools_nobody(
     assert!(socket(&place).exists(), "a killed program cannot remove it");
     let waited = wait.wait_with_output().unwrap();
     assert_eq!(waited.status.code(), Some(1), "who waits does not wait for ever");
-    assert!(String::from_utf8(waited.stderr).unwrap().contains("no tillerman works in"));
+    assert!(String::from_utf8(waited.stderr).unwrap().contains("#1 waits, and is heard if t_001 goes on"));
     let refused = place.tillerman(&["tasks", "abort", "t_001"]);
     assert!(refused.stderr.contains("no tillerman works in"), "{refused:?}");
 
