@@ -56,6 +56,17 @@ pub enum Tasks {
         #[arg(long)]
         wait: bool,
     },
+    /// Answer a question of a task that rests: an option by its number or name, or words of your own.
+    Answer {
+        /// For example t_003.
+        id: String,
+        /// The answer.
+        #[arg(value_name = "ANSWER", required = true, num_args = 1..)]
+        text: Vec<String>,
+        /// Which question, for example 2; the one that has been open for longest when not given.
+        #[arg(short, long, value_name = "N")]
+        question: Option<u32>,
+    },
     /// Stop tasks, running or waiting.
     Abort {
         /// For example t_003 t_004.

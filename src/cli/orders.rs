@@ -1,4 +1,4 @@
-//! `tillerman tasks steer|follow-up|abort|dispatch|resume|watch`: orders to the tillerman that works in the workspace, and what
+//! `tillerman tasks steer|follow-up|answer|abort|dispatch|resume|watch`: orders to the tillerman that works in the workspace, and what
 //! became of them. Nothing is done here.
 
 use std::io::{self, Write};
@@ -75,6 +75,7 @@ pub async fn orders(command: &Tasks, setup: &Setup<'_>) -> Option<Result<Exit, N
         Tasks::FollowUp { id, text, wait } => {
             note(id, text, *wait, setup, |task, text| Order::FollowUp { task, text }).await
         }
+        Tasks::Answer { id, text, question } => answer(id, text, *question, setup).await,
         Tasks::Abort { ids } => abort(ids, setup).await,
         Tasks::Dispatch { text, title, agent, touches } => {
             let (title, agent, touches) = (title.clone().unwrap_or_default(), agent.clone(), touches.clone());
@@ -150,6 +151,22 @@ async fn seen(taken: &Taken, client: &Client, setup: &Setup<'_>) -> Result<Exit,
 fn fate_of(journal: &Path, note: NoteId) -> Option<Fate> {
     let sent = fate::sent(journal).ok()?;
     sent.into_iter().find(|sent| sent.posted.note.id == note).map(|sent| sent.fate)
+}
+
+async fn answer(id: &str, words: &[String], question: Option<u32>, setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
+    let task: TaskId = id.parse()?;
+    let text = run::prompt(words).map_err(NotOrdered::Words)?;
+    match Client::new(setup.workspace).order(&Order::Answer { task, question, text }).await? {
+        Done::Answered(replied) => {
+            let line = json!({
+                "v": json::VERSION, "type": "answered", "agent": task, "question": replied.question,
+                "answer": replied.answer, "note": replied.note, "late": replied.late,
+            });
+            setup.tell(&clean(&replied.to_string()), line)?;
+            Ok(Exit::Done)
+        }
+        other => Err(strange(&other)),
+    }
 }
 
 async fn abort(ids: &[String], setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
