@@ -144,7 +144,11 @@ fn is_there(scene: &Scene, fact: &Fact, agent: &str, entries: &[Value]) -> bool 
             .iter()
             .flat_map(|entry| blocks(entry, "result"))
             .any(|block| block["call"] == call.as_str() && block["output"] == output.as_str()),
-        Fact::Note(note) => entries.iter().any(|entry| kind(entry, "note") && entry["data"]["note"]["id"] == *note),
+        // A line that had to wait for another run is heard as a line.
+        Fact::Note(note) => entries.iter().any(|entry| {
+            kind(entry, "note") && entry["data"]["note"]["id"] == *note
+                || kind(entry, "user") && entry["data"]["posted"] == *note
+        }),
         Fact::Worker => dir().join("task.md").exists(),
         Fact::Ended(status) => {
             // A task that went on has a file of each of its ends.
@@ -190,7 +194,9 @@ fn tasks(scene: &Scene, left: Left, of: &BTreeMap<String, Vec<Value>>, wrong: &m
             }
         }
         let own = of.get(&id).map_or(&[][..], Vec::as_slice);
-        let ends = own.iter().filter(|entry| entry["type"] == "ended").count();
+        // A rest is no end.
+        let is_end = |entry: &&Value| entry["type"] == "ended" && entry["data"]["end"]["reason"] != "parked";
+        let ends = own.iter().filter(is_end).count();
         if ends > last as usize || (task.status == TaskStatus::Done && ends == 0) {
             wrong.push(format!("{id} ended {ends} times in its journal, after {last} attempts"));
         }

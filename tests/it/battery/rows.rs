@@ -79,7 +79,12 @@ const ROWS: &[Row] = &[
         "twenty workers, a busy main agent, kills",
         &["fleet::twenty::twenty_workers_that_end_while_their_main_agent_is_busy_are_told_once_each_over_kills"],
     ),
-    row("F02", "1,000 workers of 100 turns", &["fleet::thousand::a_thousand_workers_of_a_hundred_turns_lose_nothing"]),
+    row(
+        "F02",
+        "twenty workers that ask, kills",
+        &["fleet::asked::twenty_workers_that_ask_hold_nothing_and_are_answered_once_each_over_kills"],
+    ),
+    row("F03", "1,000 workers of 100 turns", &["fleet::thousand::a_thousand_workers_of_a_hundred_turns_lose_nothing"]),
     row("R01", "same call again and again", &[]),
     row("R02", "calls in a circle; the same failure", &[]),
     row("R03", "limit of turns", &["runtime::ends::a_worker_at_its_turn_limit_reports_what_it_has"]),
@@ -136,7 +141,7 @@ fn tests() -> BTreeSet<String> {
 fn each_row_has_a_test_that_exists() {
     let tests = tests();
     let crashes = (1..=30).map(|number| format!("C{number:02}"));
-    let fleet = (1..=2).map(|number| format!("F{number:02}"));
+    let fleet = (1..=3).map(|number| format!("F{number:02}"));
     let wanted: Vec<String> = crashes.chain(fleet).chain((1..=16).map(|number| format!("R{number:02}"))).collect();
     assert_eq!(ROWS.iter().map(|row| row.id).collect::<Vec<_>>(), wanted);
     for row in ROWS {

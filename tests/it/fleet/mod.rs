@@ -1,6 +1,7 @@
 //! The whole crew by its effects: the real program before a scripted model server, killed and gone on with. What a
 //! single worker does is tried elsewhere.
 
+mod asked;
 mod process;
 mod thousand;
 mod twenty;

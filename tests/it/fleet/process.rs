@@ -22,4 +22,26 @@ impl Held {
         self.files = self.files.max(entries("fd"));
         self.threads = self.threads.max(entries("task"));
     }
+
+    /// Journals of workers that it has open now.
+    pub fn journals(process: u32) -> usize {
+        open(process).filter(|path| path.contains("/workers/t_")).count()
+    }
+
+    /// Sockets that it has open now.
+    pub fn sockets(process: u32) -> usize {
+        open(process).filter(|path| path.starts_with("socket:")).count()
+    }
+
+    /// Processes that it has started and that are there now.
+    pub fn children(process: u32) -> usize {
+        let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        let children = tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
+        children.map(|list| list.split_whitespace().count()).sum()
+    }
+}
+
+fn open(process: u32) -> impl Iterator<Item = String> {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    files.filter_map(|file| Some(fs::read_link(file.path()).ok()?.to_string_lossy().into_owned()))
 }

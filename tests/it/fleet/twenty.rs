@@ -19,7 +19,7 @@ use crate::patience::PATIENCE;
 use crate::server::{Captured, Response, Server, says};
 use crate::story::{Wire, is_main};
 
-const MANY: u32 = 20;
+pub(super) const MANY: u32 = 20;
 
 /// Those that end before the first kill.
 const QUICK: u32 = 10;
@@ -88,12 +88,12 @@ impl Gates {
 }
 
 /// What a worker is told on its way.
-fn note(task: u32) -> String {
+pub(super) fn note(task: u32) -> String {
     format!("note={task}.")
 }
 
 /// What a worker says that heard its note and no other one.
-fn answer(task: u32, request: &str) -> String {
+pub(super) fn answer(task: u32, request: &str) -> String {
     let heard = number_after(request, "note=");
     format!("I am {task} and was told {heard:?}.")
 }
@@ -152,14 +152,14 @@ fn twenty_workers_that_end_while_their_main_agent_is_busy_are_told_once_each_ove
     ));
 }
 
-fn check(scene: &Scene, told: &mut Told, said: &Said, left: Left) {
+pub(super) fn check(scene: &Scene, told: &mut Told, said: &Said, left: Left) {
     told.add(said);
     let found = wrong(scene, told, left);
     assert!(found.is_empty(), "{found:#?}\n{said:?}");
 }
 
 /// Every task is done, said so once, heard its own note once and did no step of it twice.
-fn outcomes(scene: &Scene) -> usize {
+pub(super) fn outcomes(scene: &Scene) -> usize {
     let main = journal(scene, "");
     for task in 1..=MANY {
         let id = format!("t_{task:03}");
