@@ -317,6 +317,14 @@ impl Models {
         self.door(&id.provider).map_or(UNKNOWN_WINDOW, |door| door.window(&self.figures(door, &id.model)))
     }
 
+    /// What a model costs; `None` when nobody knows. The pilot is none and costs nothing.
+    pub fn price(&self, id: &ModelId) -> Option<Price> {
+        if id.provider == "pilot" {
+            return Some(Price::free());
+        }
+        self.door(&id.provider).ok().and_then(|door| door.price(&self.figures(door, &id.model)))
+    }
+
     /// What is known of a model. What its provider confirmed goes before what is written.
     pub(super) fn figures(&self, door: &Door, model: &str) -> KnownModel {
         let mut known = door.provider.model(model).cloned().unwrap_or_default();

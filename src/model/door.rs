@@ -171,7 +171,7 @@ impl Door {
     }
 
     /// What nobody sells costs nothing.
-    fn price(&self, known: &KnownModel) -> Option<Price> {
+    pub(super) fn price(&self, known: &KnownModel) -> Option<Price> {
         let price = known.price.clone().map(|price| price.at(self.provider.wire));
         price.or_else(|| self.provider.local.then(Price::free))
     }
