@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::books::{Balance, TimeLeft};
 use super::line::Line;
 use super::sums::Sums;
-use super::{Inner, Leave, today};
+use super::{Inner, Leave};
 use crate::message::{Usage, Usd};
 
 /// The pots that a task draws on: the fleet's, and that of the whole run.
@@ -106,12 +106,12 @@ impl Account {
     /// Whether a call may be made that takes so much by estimate, when one that sums up takes `last`. What they may take
     /// is set aside until [`Account::charge`].
     pub fn admit(&self, call: Sums, last: Sums) -> Leave {
-        self.inner.books().admit(&self.name, call, last, today())
+        self.inner.books().admit(&self.name, call, last)
     }
 
     /// Whether a call beside the loop, which can do without it, leaves enough for one that sums up.
     pub fn affords(&self, call: Sums, last: Sums) -> bool {
-        self.inner.books().affords(&self.name, call, last, today())
+        self.inner.books().affords(&self.name, call, last)
     }
 
     /// Takes a call into the sums and into the file, before the next one is made. `last` stays set aside for one that
@@ -123,7 +123,7 @@ impl Account {
         let sums = Sums { turns, ..Sums::of_call(&usage, cost) };
         let worked = {
             let mut books = self.inner.books();
-            books.charge(&self.name, sums, last, self.draws, today());
+            books.charge(&self.name, sums, last, self.draws);
             books.balance(&self.name).map(|balance| balance.spent.time).unwrap_or_default()
         };
         let (task, session) = match self.name.split_once(' ') {
@@ -175,7 +175,7 @@ impl Account {
 
     /// How long it may still be at work; `None` when nothing limits that.
     pub fn time_left(&self) -> Option<Duration> {
-        self.inner.books().time_left(&self.name, today()).map(|time| time.left)
+        self.inner.books().time_left(&self.name).map(|time| time.left)
     }
 
     /// Ends when no more than `spare` of its time is left, or, with `late`, so long after it was used up; answers what
@@ -183,7 +183,7 @@ impl Account {
     pub async fn time_up(&self, spare: Duration, late: Duration) -> String {
         let mut changed = self.inner.changed.subscribe();
         loop {
-            let time = self.inner.books().time_left(&self.name, today());
+            let time = self.inner.books().time_left(&self.name);
             let Some(TimeLeft { left, over, what }) = time else {
                 if changed.changed().await.is_err() {
                     return pending().await;

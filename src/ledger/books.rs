@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::pot::{Bound, FLEET, Pot, Room, place};
@@ -40,7 +41,7 @@ struct Holder {
 }
 
 /// What there is to say about an account or a pot.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Balance {
     /// What may be used.
     pub budget: Budget,
@@ -59,6 +60,42 @@ pub(super) struct TimeLeft {
     pub(super) what: String,
 }
 
+impl Balance {
+    /// What may still be used, where that is limited.
+    pub fn left(&self) -> Budget {
+        let limit = |currency: Currency| currency.limit(&self.budget).unwrap_or_default();
+        let sums = Sums::each(|currency| limit(currency).saturating_sub(self.engaged.get(currency)));
+        Budget {
+            usd: self.budget.usd.map(|_| sums.usd),
+            tokens: self.budget.tokens.map(|_| sums.tokens),
+            time: self.budget.time.map(|_| sums.time),
+            turns: self.budget.turns.map(|_| sums.turns),
+        }
+    }
+
+    /// Whether most of a limit is used: which, and how much.
+    pub fn low(&self) -> Option<String> {
+        let low = |currency: &Currency| {
+            let used = self.spent.get(*currency);
+            currency.limit(&self.budget).is_some_and(|limit| used.saturating_mul(100) >= limit.saturating_mul(LOW))
+        };
+        let currency = Currency::ALL.into_iter().find(low)?;
+        Some(currency.share(self.spent.get(currency), currency.limit(&self.budget)?))
+    }
+
+    /// Each limit with what is used of it, as in `$0.31 of $0.50`; what is not limited only as what was used.
+    pub fn words(&self) -> Vec<String> {
+        let words = |currency: Currency| {
+            let used = self.spent.get(currency);
+            match currency.limit(&self.budget) {
+                Some(limit) => Some(currency.share(used, limit)),
+                None => (used > 0).then(|| currency.show(used)),
+            }
+        };
+        Currency::ALL.into_iter().filter_map(words).collect()
+    }
+}
+
 impl Books {
     pub(super) fn new(fleet: Budget, whole: Budget, day: i64) -> Books {
         Books { pots: [fleet, whole].map(Pot::new), accounts: HashMap::new(), day }
@@ -70,15 +107,7 @@ impl Books {
     }
 
     /// Opens an account and sets its budget aside.
-    pub(super) fn open(
-        &mut self,
-        name: &Arc<str>,
-        budget: Budget,
-        spent: Sums,
-        draws: [bool; 2],
-        day: i64,
-    ) -> Result<(), Short> {
-        self.roll(day);
+    pub(super) fn open(&mut self, name: &Arc<str>, budget: Budget, spent: Sums, draws: [bool; 2]) -> Result<(), Short> {
         // Who is always there needs no room of its own: a pot that has run dry is met at the first call.
         for (at, pot) in self.pots.iter().enumerate().filter(|(at, _)| draws[*at] && draws[FLEET]) {
             let wants = |currency: Currency| currency.limit(&budget).map(|own| own.saturating_sub(spent.get(currency)));
@@ -108,8 +137,7 @@ impl Books {
     }
 
     /// Decides about the next call of an account, and sets aside what it and a call that sums up may take.
-    pub(super) fn admit(&mut self, name: &str, call: Sums, last: Sums, day: i64) -> Leave {
-        self.roll(day);
+    pub(super) fn admit(&mut self, name: &str, call: Sums, last: Sums) -> Leave {
         let bounds = self.bounds(name);
         let tightest = bounds.iter().map(|bound| (bound.room(call, last), bound)).min_by(|a, b| a.0.cmp(&b.0));
         let leave = match tightest {
@@ -129,16 +157,14 @@ impl Books {
     }
 
     /// Whether a call beside the loop leaves enough for one that sums up.
-    pub(super) fn affords(&mut self, name: &str, call: Sums, last: Sums, day: i64) -> bool {
-        self.roll(day);
+    pub(super) fn affords(&mut self, name: &str, call: Sums, last: Sums) -> bool {
         // It is no turn.
         let call = Sums { turns: 0, ..call };
         self.bounds(name).iter().all(|bound| bound.room(call, last) == Room::Both)
     }
 
     /// A call is over. What was set aside for one that sums up stays so.
-    pub(super) fn charge(&mut self, name: &str, cost: Sums, last: Sums, draws: [bool; 2], day: i64) {
-        self.roll(day);
+    pub(super) fn charge(&mut self, name: &str, cost: Sums, last: Sums, draws: [bool; 2]) {
         match self.accounts.get_mut(name) {
             Some(holder) => {
                 holder.spent = holder.spent.plus(cost);
@@ -179,8 +205,7 @@ impl Books {
     }
 
     /// Changes a budget, if the pots have as much.
-    pub(super) fn change(&mut self, name: &str, change: Change, day: i64) -> Result<Budget, Short> {
-        self.roll(day);
+    pub(super) fn change(&mut self, name: &str, change: Change) -> Result<Budget, Short> {
         let Some(holder) = self.accounts.get(name) else { return Err(Short::Closed) };
         let (old, new) = (holder.budget, changed(holder.budget, change)?);
         for (at, pot) in self.pots.iter().enumerate().filter(|(at, _)| holder.draws[*at]) {
@@ -212,8 +237,7 @@ impl Books {
     }
 
     /// How long it may be at work; `None` when nothing limits that.
-    pub(super) fn time_left(&mut self, name: &str, day: i64) -> Option<TimeLeft> {
-        self.roll(day);
+    pub(super) fn time_left(&mut self, name: &str) -> Option<TimeLeft> {
         let time = |bound: &Bound| {
             let sharers = bound.pot.map_or(1, |at| self.pots[at].running.0.max(1));
             let share = |amount: u64| Duration::from_millis(amount / sharers);
@@ -242,8 +266,7 @@ impl Books {
         Some(Balance { budget: holder.budget, spent, engaged: spent })
     }
 
-    pub(super) fn pot(&mut self, at: usize, day: i64) -> Balance {
-        self.roll(day);
+    pub(super) fn pot(&mut self, at: usize) -> Balance {
         let drawn = self.accounts.values().filter(|holder| holder.draws[at]);
         let spent = drawn.map(|holder| holder.spent_now().less(holder.base[at])).fold(Sums::default(), Sums::plus);
         let pot = &self.pots[at];
@@ -301,7 +324,7 @@ impl Books {
     }
 
     /// With a new day the fleet's pot is full again, except for what tasks that go on still hold.
-    fn roll(&mut self, day: i64) {
+    pub(super) fn roll(&mut self, day: i64) {
         if day <= self.day {
             return;
         }

@@ -164,7 +164,7 @@ impl Ledger {
 
     fn begin(&self, opening: &Opening, spent: Sums) -> Result<Account, Short> {
         let name: Arc<str> = opening.task.as_str().into();
-        self.inner.books().open(&name, opening.budget, spent, account::TASK, today())?;
+        self.inner.books().open(&name, opening.budget, spent, account::TASK)?;
         Ok(self.account(opening))
     }
 
@@ -179,7 +179,7 @@ impl Ledger {
         let mut books = self.inner.books();
         if !books.is_open(&name) {
             // Only tasks are refused.
-            let _ = books.open(&name, Budget::default(), Sums::default(), account::MAIN, today());
+            let _ = books.open(&name, Budget::default(), Sums::default(), account::MAIN);
         }
         drop(books);
         Account::new(self.inner.clone(), name, None, None, account::MAIN)
@@ -196,7 +196,7 @@ impl Ledger {
     /// # Errors
     /// [`Short`] says what is missing; then nothing has changed.
     pub fn change(&self, task: &str, change: Change) -> Result<Budget, Short> {
-        let budget = self.inner.books().change(task, change, today())?;
+        let budget = self.inner.books().change(task, change)?;
         self.inner.changed.send_replace(());
         Ok(budget)
     }
@@ -214,15 +214,21 @@ impl Ledger {
         self.inner.books().balance(task)
     }
 
+    /// How a task stands that nobody works on, by what the file says.
+    pub fn past(&self, opening: &Opening) -> Balance {
+        let spent = self.inner.past(|past| past.of(&opening.task, opening.created));
+        Balance { budget: opening.budget, spent, engaged: spent }
+    }
+
     /// How all tasks of this day stand, those of earlier programs too. Reads the file when nobody did before.
     pub fn fleet(&self) -> Balance {
         self.inner.past(|_| ());
-        self.inner.books().pot(FLEET, today())
+        self.inner.books().pot(FLEET)
     }
 
     /// How everything stands that this program did.
     pub fn whole(&self) -> Balance {
-        self.inner.books().pot(WHOLE, today())
+        self.inner.books().pot(WHOLE)
     }
 
     /// What tasks like this one took. Reads the file when nobody did before.
@@ -233,7 +239,9 @@ impl Ledger {
 
 impl Inner {
     fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        books.roll(today());
+        books
     }
 
     fn written(&self) -> MutexGuard<'_, Written> {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::line::Line;
 use super::sums::{Currency, Sums};
@@ -39,7 +40,7 @@ struct Life {
 }
 
 /// What tasks like another took: half of them lie between the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
     /// A quarter took less.
     pub low: Sums,

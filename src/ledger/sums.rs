@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::{Budget, Usage, Usd};
 
 /// What a budget can limit.
@@ -14,7 +16,7 @@ pub(super) enum Currency {
 }
 
 /// An amount of each.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sums {
     /// Money.
     pub usd: Usd,
@@ -102,11 +104,11 @@ pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whole cents as such; what is finer with the digits that it needs.
+/// In cents; below ten of them what is finer with the digits that it needs.
 pub(super) fn money(usd: Usd) -> String {
     const CENT: u64 = 10_000_000;
     match usd.0 {
-        amount if amount % CENT == 0 || amount >= 100 * CENT => format!("${:.2}", usd.dollars()),
+        amount if amount % CENT == 0 || amount >= 10 * CENT => format!("${:.2}", usd.dollars()),
         _ => usd.to_string(),
     }
 }

@@ -28,7 +28,8 @@ pub struct Budget {
 }
 
 /// An order to change a budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Change {
     /// `+0.25`: so much more.
     Raise(Budget),
