@@ -50,6 +50,7 @@ async fn main() -> anyhow::Result<()> {
         limits: Limits::default(),
         artifacts: PathBuf::from("artifacts"),
         ledger: None,
+        account: None,
     };
     let mut session = Session::in_memory();
     session.append(Record::user("Ring the bell, for ever."))?;

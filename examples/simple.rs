@@ -23,6 +23,7 @@ async fn main() -> anyhow::Result<()> {
         limits: Limits::default(),
         artifacts: PathBuf::from("artifacts"),
         ledger: None,
+        account: None,
     };
     let mut session = Session::in_memory();
     session.append(Record::user("What does a tiller do?"))?;

@@ -55,6 +55,9 @@ pub(super) async fn act(run: &mut Run<'_>, calls: Calls) -> Result<(), Halt> {
     let mut stage = Stage::set(run, calls)?;
     stage.open(run).await?;
     let abort = run.inbox.abort().clone();
+    let mut late: Option<String> = None;
+    let time_up = run.purse.time_to_sum_up();
+    tokio::pin!(time_up);
     let mut deadline: Option<Instant> = None;
     while !stage.running.is_empty() {
         let grace = deadline.unwrap_or_else(Instant::now);
@@ -63,6 +66,11 @@ pub(super) async fn act(run: &mut Run<'_>, calls: Calls) -> Result<(), Halt> {
             () = abort.cancelled(), if deadline.is_none() => {
                 stage.cancel.cancel();
                 deadline = Some(Instant::now() + GRACE);
+            }
+            what = &mut time_up, if deadline.is_none() => {
+                stage.cancel.cancel();
+                deadline = Some(Instant::now() + GRACE);
+                late = Some(format!("stopped: the time is used up ({what})"));
             }
             () = sleep_until(grace), if deadline.is_some() => break,
             Some(done) = stage.running.next() => {
@@ -80,7 +88,7 @@ pub(super) async fn act(run: &mut Run<'_>, calls: Calls) -> Result<(), Halt> {
     // What is left is dropped here, with every process it owns.
     drop(stage.running);
     let panicked = stage.panicked;
-    let why = panicked.as_ref().map(|(tool, _)| format!("stopped: tool {tool} panicked"));
+    let why = panicked.as_ref().map(|(tool, _)| format!("stopped: tool {tool} panicked")).or(late);
     answer_open(run.session, run.events, why.as_deref().unwrap_or(stopped(run.inbox)))?;
     match panicked {
         Some((tool, message)) => Err(RunError::ToolPanicked { tool, message }.into()),
@@ -256,7 +264,7 @@ pub(super) fn stopped(inbox: &Inbox) -> &'static str {
 }
 
 /// The answer to a call in the turn that has no tools.
-const USED_UP: &str = "not run: the turns of this run are used up";
+const USED_UP: &str = "not run: this turn has no tools";
 
 /// What a call asks for, or a sentence about why it cannot be done.
 fn job(run: &Run<'_>, call: ToolCall, cut: bool) -> Result<Job, String> {

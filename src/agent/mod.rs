@@ -5,6 +5,7 @@ mod compact;
 mod fit;
 mod gauge;
 pub mod inbox;
+mod purse;
 mod run;
 pub mod stuck;
 mod think;
@@ -18,6 +19,7 @@ pub use self::compact::policy::{Compacting, Count, Keep, Trigger, When};
 pub use self::compact::preview::{Preview, preview};
 pub use self::inbox::{Inbox, Tiller, Unheard};
 pub use self::run::run;
+use crate::ledger::Account;
 use crate::model::tokens::Counter;
 use crate::model::{Model, ModelError};
 use crate::session::SessionError;
@@ -42,6 +44,8 @@ pub struct Agent {
     pub artifacts: PathBuf,
     /// How the tasks of the conversation stand, looked at whenever it was shortened; `None` when it has none.
     pub ledger: Option<Ledger>,
+    /// Asked before each model call and told what it took; `None` lets it spend what it likes.
+    pub account: Option<Account>,
 }
 
 /// A model that sums up a conversation that it takes no part in.

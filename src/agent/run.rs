@@ -11,10 +11,12 @@ use super::compact::policy::When;
 use super::compact::{self, Watch};
 use super::gauge::Gauge;
 use super::inbox::{Heard, Inbox};
+use super::purse::Purse;
 use super::stuck::{self, Judge};
 use super::{Agent, Outcome, RunError};
 use crate::event::{AgentEvent, Ending, Events};
-use crate::message::{Message, Note};
+use crate::ledger::{Account, Leave};
+use crate::message::{Message, Note, Role};
 use crate::session::{End, Record, Session, SessionError};
 
 /// Runs from the conversation as it stands to an outcome.
@@ -32,10 +34,12 @@ pub async fn run(
     events: &Events,
 ) -> Result<Outcome, RunError> {
     events.emit(&AgentEvent::RunStarted);
+    let _at_work = agent.account.as_ref().map(Account::at_work);
     let mut run = Run::new(agent, session, inbox, events);
     let ended = match turns(&mut run).await {
         Ok(outcome) => compact::after(&mut run).await.map(|()| outcome),
         Err(Halt::Aborted) => Ok(Outcome::Aborted),
+        Err(Halt::Spent(what)) => Ok(run.spent(what)),
         Err(Halt::Failed(error)) => Err(error),
     };
     let ended = run.close(ended).await;
@@ -53,15 +57,18 @@ async fn turns(run: &mut Run<'_>) -> Result<Outcome, Halt> {
         }
         let last = run.begin_turn()?;
         compact::look(run, When::Call).await?;
-        let reply = run.think(last).await?;
-        let calls = run.remember(reply, last).await?;
+        let last = run.look_into_purse(last)?;
+        let reply = run.think(last.is_some()).await?;
+        let calls = run.remember(reply, last.is_some()).await?;
         let since = Instant::now();
         act::act(run, calls).await?;
         let stuck = stuck::look(run, since.elapsed())?;
         run.events.emit(&AgentEvent::TurnEnded { turn: run.turn });
         compact::look(run, When::Turn).await?;
-        if last {
-            return Ok(Outcome::TurnLimit(mem::take(&mut run.answer)));
+        match last {
+            Some(Last::Turns) => return Ok(Outcome::TurnLimit(mem::take(&mut run.answer))),
+            Some(Last::Budget(what)) => return Ok(run.spent(what)),
+            None => {}
         }
         if mem::take(&mut run.parks) && run.inbox.rest() {
             return Ok(Outcome::Parked);
@@ -81,6 +88,7 @@ pub(super) struct Run<'a> {
     pub(super) inbox: &'a mut Inbox,
     pub(super) events: &'a Events,
     pub(super) gauge: Gauge,
+    pub(super) purse: Purse,
     /// How long the conversation is.
     pub(super) watch: Watch,
     /// Counts model calls of the loop, from 1.
@@ -106,7 +114,16 @@ pub(super) struct Run<'a> {
 /// Why the loop stops before the model is done.
 pub(super) enum Halt {
     Aborted,
+    /// What is used up.
+    Spent(String),
     Failed(RunError),
+}
+
+/// Why a turn is the last one.
+enum Last {
+    Turns,
+    /// What is nearly used up.
+    Budget(String),
 }
 
 #[derive(PartialEq, Eq)]
@@ -119,6 +136,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(agent: &'a Agent, session: &'a mut Session, inbox: &'a mut Inbox, events: &'a Events) -> Run<'a> {
         Run {
             gauge: Gauge::new(agent, session),
+            purse: Purse::of(agent.account.as_ref()),
             agent,
             session,
             inbox,
@@ -167,19 +185,69 @@ impl<'a> Run<'a> {
         self.session.append(Record::Dropped { notes, why: why.to_owned() }).map(drop)
     }
 
-    /// Counts the turn and answers whether it is the last one, in which the model may only sum up.
-    fn begin_turn(&mut self) -> Result<bool, Halt> {
-        let last = self.agent.limits.max_turns.is_some_and(|most| self.turn >= most);
+    /// Counts the turn and answers whether it is the last one, in which the model may only sum up. Without money for
+    /// any call it does not begin.
+    fn begin_turn(&mut self) -> Result<Option<Last>, Halt> {
+        let leave = self.leave();
+        if let Leave::Nothing { what } = leave {
+            return Err(Halt::Spent(what));
+        }
+        let used_up = |most: u32| self.turn >= most && !self.purse.counts_turns();
+        let last = self.agent.limits.max_turns.is_some_and(used_up).then_some(Last::Turns);
         self.turn += 1;
         self.events.emit(&AgentEvent::TurnStarted { turn: self.turn });
-        if last {
-            self.remind(&format!(
-                "All {} turns of this run are used up, so no tool can be called any more. Sum up now, honestly: what \
-                 is done, what was checked and how, what is not done, and where to find it.",
-                self.turn - 1
-            ))?;
+        if last.is_some() {
+            self.sum_up(&format!("All {} turns of this run are used up", self.turn - 1))?;
+            return Ok(last);
         }
-        Ok(last)
+        self.heed(leave)
+    }
+
+    /// Looks again whether the turn can be paid for, when a summary was paid for since it began.
+    fn look_into_purse(&mut self, last: Option<Last>) -> Result<Option<Last>, Halt> {
+        if !self.purse.lighter || last.is_some() {
+            return Ok(last);
+        }
+        let leave = self.leave();
+        self.heed(leave)
+    }
+
+    fn heed(&mut self, leave: Leave) -> Result<Option<Last>, Halt> {
+        match leave {
+            Leave::Call => {
+                if let Some(what) = self.purse.low() {
+                    self.remind(&format!(
+                        "Most of the budget is used ({what}). Do what matters most now and come to an end: when it is \
+                         used up, one last turn without tools sums up."
+                    ))?;
+                }
+                Ok(None)
+            }
+            Leave::SumUp { what } => {
+                self.sum_up(&format!("The budget is nearly used up ({what})"))?;
+                Ok(Some(Last::Budget(what)))
+            }
+            Leave::Nothing { what } => Err(Halt::Spent(what)),
+        }
+    }
+
+    fn sum_up(&mut self, why: &str) -> Result<(), Halt> {
+        self.remind(&format!(
+            "{why}, so no tool can be called any more. Sum up now, honestly: what is done, what was checked and how, \
+             what is not done, and where to find it."
+        ))
+    }
+
+    /// The end of a run that may spend no more; what was said last is its answer.
+    fn spent(&mut self, what: String) -> Outcome {
+        let said = |message: &&Arc<Message>| message.role == Role::Assistant && !message.text().trim().is_empty();
+        let answer = match mem::take(&mut self.answer) {
+            answer if answer.trim().is_empty() => {
+                self.session.context().iter().rev().find(said).map(|message| message.text()).unwrap_or_default()
+            }
+            answer => answer,
+        };
+        Outcome::BudgetSpent { what, answer }
     }
 
     /// Says something to the model that no person said.

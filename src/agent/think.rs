@@ -11,6 +11,7 @@ use super::RunError;
 use super::compact;
 use super::run::{Halt, Run};
 use crate::event::{AgentEvent, Events};
+use crate::ledger::Purpose;
 use crate::message::{ToolCall, Usage, Usd};
 use crate::model::{Delta, Fault, Reply, Request, Stop};
 use crate::session::Record;
@@ -41,6 +42,7 @@ impl Run<'_> {
         } else {
             self.session.settle_meanwhile().await?;
         }
+        let asked = self.asked();
         let request = Request {
             system: &self.agent.system,
             messages: self.session.context(),
@@ -50,6 +52,7 @@ impl Run<'_> {
         };
         let events = self.events;
         let (mut discarded, mut spent) = (Vec::new(), (Usage::default(), Some(Usd(0))));
+        let (over, purpose) = (self.purse.time_over(), if last { Purpose::SumUp } else { Purpose::Turn });
         let mut tell = |delta| match delta {
             Delta::Discarded { usage, cost, model, why } => {
                 spent.0.add(usage);
@@ -64,14 +67,22 @@ impl Run<'_> {
         // Dropping the model's future closes its stream.
         let reply = tokio::select! {
             biased;
-            () = self.inbox.abort().cancelled() => None,
-            reply = self.agent.model.reply(request, &mut tell) => Some(reply),
+            () = self.inbox.abort().cancelled() => Err(Halt::Aborted),
+            reply = self.agent.model.reply(request, &mut tell) => Ok(reply),
+            what = over => Err(Halt::Spent(what)),
         };
         // They were paid for, whatever came after them.
         for record in discarded {
+            if let Record::Discarded { usage, model, cost, .. } = &record {
+                self.purse.paid(Purpose::Discarded, model, *usage, *cost);
+            }
             self.session.append(record)?;
         }
-        let reply = reply.ok_or(Halt::Aborted)??;
+        if reply.is_err() {
+            self.purse.stopped(&self.agent.model.id().to_string(), asked);
+        }
+        let reply = reply??;
+        self.purse.replied(purpose, &reply, asked, since.elapsed());
         self.fresh = false;
         Ok(Thought { reply, took: since.elapsed(), spent })
     }

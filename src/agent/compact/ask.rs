@@ -6,8 +6,10 @@ use super::{Paid, summary};
 use crate::agent::Summariser;
 use crate::agent::run::{Halt, Run};
 use crate::agent::think::tell;
+use crate::ledger::Purpose;
 use crate::message::{Message, Usage, Usd};
-use crate::model::{Delta, Request};
+use crate::model::tokens::Size;
+use crate::model::{Delta, Reply, Request};
 use crate::session::Record;
 
 /// Most tokens of a summary.
@@ -66,6 +68,10 @@ async fn ask(run: &mut Run<'_>, summariser: &Summariser, old: &[Arc<Message>]) -
     let length = length.map_or(String::new(), |most| format!(" Use at most {most} characters."));
     let ask = format!("<transcript>\n{text}</transcript>\n\nWrite the memory of this session now.{length}");
     let messages = [Arc::new(Message::user(ask))];
+    if !run.affords_summary(Size::guess_all(&messages).text, max_tokens / 2) {
+        tracing::warn!("no summary: the budget does not reach for one");
+        return Ok(None);
+    }
     let cache_key = format!("{}-summary", run.session.id());
     let request =
         Request { system: summary::PROMPT, messages: &messages, tools: &[], max_tokens, cache_key: &cache_key };
@@ -80,7 +86,11 @@ async fn ask(run: &mut Run<'_>, summariser: &Summariser, old: &[Arc<Message>]) -
         biased;
         () = run.inbox.abort().cancelled() => return Err(Halt::Aborted),
         reply = summariser.model.reply(request, &mut on_delta) => reply,
+        _ = run.purse.time_over() => return Ok(None),
     };
+    if let Ok(Reply { model, usage, cost, .. }) = &reply {
+        run.purse.paid(Purpose::Summary, &model.to_string(), *usage, *cost);
+    }
     match reply {
         Ok(reply) if !reply.message.text().trim().is_empty() => {
             let (text, model) = (reply.message.text(), reply.model.to_string());

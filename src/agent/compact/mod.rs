@@ -59,7 +59,7 @@ pub(super) async fn look(run: &mut Run<'_>, when: When) -> Result<(), Halt> {
 /// Shortens the conversation after its answer, if this is the time to look. An abort now ends nothing but that.
 pub(super) async fn after(run: &mut Run<'_>) -> Result<(), RunError> {
     match look(run, When::Run).await {
-        Ok(()) | Err(Halt::Aborted) => Ok(()),
+        Ok(()) | Err(Halt::Aborted | Halt::Spent(_)) => Ok(()),
         Err(Halt::Failed(error)) => Err(error),
     }
 }

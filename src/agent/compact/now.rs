@@ -44,6 +44,7 @@ pub async fn compact_now(
         Ok(true) => Ok(run.session.compaction().map_or(Shortened::Not, |done| Shortened::Done(Box::new(done.clone())))),
         Ok(false) => Ok(Shortened::Not),
         Err(Halt::Aborted) => Ok(Shortened::Aborted),
+        Err(Halt::Spent(_)) => Ok(Shortened::Not),
         Err(Halt::Failed(error)) => Err(error),
     }
 }

@@ -31,12 +31,16 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// The program's own words: the turns are used up, a task goes on, or what came before it is handed over. Nothing in
-/// them is an order of a person.
+/// The program's own words: the turns or the budget are used up, a task goes on, or what came before it is handed over.
+/// Nothing in them is an order of a person.
 pub(super) fn is_reminder(text: &str) -> bool {
-    text.starts_with("What the tasks that this one comes after came to.")
-        || text.starts_with("All ") && text.contains(" turns of this run are used up")
-        || is_again(text)
+    const BEGIN: [&str; 3] = [
+        "What the tasks that this one comes after came to.",
+        "The budget is nearly used up",
+        "Most of the budget is used",
+    ];
+    let turns = text.starts_with("All ") && text.contains(" turns of this run are used up");
+    turns || BEGIN.iter().any(|words| text.starts_with(words)) || is_again(text)
 }
 
 /// The words with which a task goes on after an end.

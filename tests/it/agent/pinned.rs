@@ -34,6 +34,7 @@ fn agent(steps: Vec<Step>, standings: Vec<Standing>) -> (Agent, Arc<Scripted>) {
         limits: Limits { compacting, ..Limits::default() },
         artifacts: PathBuf::from("/nonexistent"),
         ledger: Some(ledger),
+        account: None,
     };
     (agent, scripted)
 }

@@ -242,6 +242,7 @@ async fn by_hand(messages: usize, compacting: Compacting, steps: Vec<Step>) -> (
         limits: Limits { compacting, ..Limits::default() },
         artifacts: PathBuf::from("/nonexistent"),
         ledger: None,
+        account: None,
     };
     let (_tiller, mut inbox) = inbox::channel(session.next_note());
     let done = agent::compact_now(&agent, &mut session, &mut inbox, &Events::none()).await.unwrap();

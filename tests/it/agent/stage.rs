@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use tillerman::agent::{self, Agent, Limits, Outcome, RunError, Summariser, Tiller, inbox};
 use tillerman::event::{AgentEvent, Events, Observer};
+use tillerman::ledger::Account;
 use tillerman::message::{
     Block, CallId, Message, Note, NoteKind, RawArgs, Role, ToolCall, ToolSpec, Usage, check_answered,
 };
@@ -36,6 +37,7 @@ pub struct Scenario {
     pub tools: Vec<Arc<dyn Tool>>,
     pub limits: Limits,
     pub summariser: Option<Summariser>,
+    pub account: Option<Account>,
     pub session: Session,
     acts: Vec<(Duration, Act)>,
     hand: Option<Sender<Tiller>>,
@@ -82,6 +84,7 @@ impl Scenario {
             tools: vec![Stub::with("echo", Duration::ZERO, End::Echo, None)],
             limits: Limits::default(),
             summariser: None,
+            account: None,
             session,
             acts: Vec::new(),
             hand: None,
@@ -139,6 +142,10 @@ impl Scenario {
         self
     }
 
+    pub fn account(self, account: Account) -> Scenario {
+        Scenario { account: Some(account), ..self }
+    }
+
     pub fn session(mut self, session: Session) -> Scenario {
         self.session = session;
         self
@@ -178,7 +185,7 @@ impl Scenario {
     }
 
     pub async fn play(self) -> Played {
-        let Scenario { steps, tools, limits, summariser, mut session, mut acts, hand, in_words } = self;
+        let Scenario { steps, tools, limits, summariser, account, mut session, mut acts, hand, in_words } = self;
         let model = Arc::new(Script::new(steps));
         let agent = Agent {
             model: if in_words { Arc::new(React::new(model.clone())) } else { model.clone() },
@@ -189,6 +196,7 @@ impl Scenario {
             limits,
             artifacts: PathBuf::from("/nonexistent"),
             ledger: None,
+            account,
         };
         let (tiller, mut inbox) = inbox::channel(session.next_note());
         let seen = Arc::new(Seen::default());

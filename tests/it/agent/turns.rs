@@ -88,7 +88,7 @@ async fn calls_in_the_turn_without_tools_are_not_run() {
         .play()
         .await;
     assert_eq!(played.outcome(), Outcome::TurnLimit("stubborn".to_owned()));
-    assert_eq!(played.context().last().unwrap(), "c1 ! not run: the turns of this run are used up");
+    assert_eq!(played.context().last().unwrap(), "c1 ! not run: this turn has no tools");
 }
 
 #[tokio::test(start_paused = true)]

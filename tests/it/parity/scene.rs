@@ -48,6 +48,7 @@ impl Scene {
             limits: Limits::default(),
             artifacts: PathBuf::from("/nonexistent"),
             ledger: None,
+            account: None,
         };
         Scene { replies, agent, session, tiller, inbox }
     }

@@ -101,6 +101,7 @@ fn play(turns: usize, bytes: usize) -> (usize, usize) {
         limits: Limits { context_window: 100_000, ..Limits::default() },
         artifacts: dir.path().join("artifacts"),
         ledger: None,
+        account: None,
     };
     let (_tiller, mut inbox) = inbox::channel(NoteId(1));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
