@@ -8,6 +8,7 @@ mod faults;
 mod gauge;
 mod pinned;
 mod presets;
+mod purse;
 mod shown;
 pub mod stage;
 mod stuck;
