@@ -10,6 +10,7 @@ use super::keys::KEYS;
 use super::raw::{Place, Raw, Setting};
 use super::{Agents, AgentsFrom, Authority, ConfigError, CrewLimits, Durability, Origin};
 use crate::agent::Limits;
+use crate::message::Budget;
 use crate::model::ModelId;
 use crate::model::catalog::{Choice, Models, Settings};
 use crate::model::provider::Effort;
@@ -144,6 +145,25 @@ impl<'a> Checked<'a> {
         let compacting = self.compacting()?;
         let flat_turns = u32::try_from(self.number("flat_turns", 0..=1_000)?.unwrap_or_default()).unwrap_or_default();
         Ok(Limits { max_turns, flat_turns, max_tokens, context_window, parallel, compacting, ..Limits::default() })
+    }
+
+    /// What the settings say together: parts of a budget, and the setting that each is written in.
+    pub(super) fn budget<const N: usize>(
+        &self,
+        parts: [(&'static str, &'static str); N],
+    ) -> Result<Budget, ConfigError> {
+        let mut budget = Budget::default();
+        for (part, key) in parts {
+            let Some(setting) = self.raw.get(key) else { continue };
+            let expected = match part {
+                "usd" => "a sum above nothing, like 0.50",
+                "tokens" => "a number above nothing, like 400k",
+                _ => "a number above nothing",
+            };
+            let read = Budget::read(&serde_json::json!({ part: setting.value }));
+            budget = read.map_err(|_| wrong(key, setting, expected))?.or(budget);
+        }
+        Ok(budget)
     }
 
     pub(super) fn crew(&self) -> Result<CrewLimits, ConfigError> {

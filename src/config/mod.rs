@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use crate::agent::Limits;
 use crate::markdown::MarkdownError;
+use crate::message::Budget;
 use crate::model::catalog::{Choice, Models, NoModel};
 use crate::model::local;
 use crate::model::recording::Recorder;
@@ -49,6 +50,12 @@ pub struct Config {
     pub main: Limits,
     /// Limits of a worker's run.
     pub worker: Limits,
+    /// What a task may use when nobody says.
+    pub worker_budget: Budget,
+    /// What all tasks of a day may use together.
+    pub fleet: Budget,
+    /// What this program may use, its main agent included; only a command line says.
+    pub whole: Budget,
     /// Limits of the crew.
     pub crew: CrewLimits,
     /// Which named agents there are.
@@ -239,6 +246,18 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     let ids = std::iter::once(&choice.id).chain(cast.all().map(|named| &named.id));
     warnings.extend(ids.filter_map(|id| models.doubt(id)));
     Ok(Config {
+        worker_budget: checked.budget([
+            ("usd", "worker_usd"),
+            ("tokens", "worker_tokens"),
+            ("minutes", "worker_minutes"),
+        ])?,
+        fleet: checked.budget([
+            ("usd", "fleet_usd"),
+            ("tokens", "fleet_tokens"),
+            ("minutes", "fleet_minutes"),
+            ("turns", "fleet_turns"),
+        ])?,
+        whole: Budget::default(),
         crew: checked.crew()?,
         agents: checked.agents(workspace.root())?,
         authority: checked.authority()?,
