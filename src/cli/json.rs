@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::event::AgentEvent;
-use crate::message::{Message, Note, NoteKind, Spent, Tally, ToolCall, Usage};
-use crate::runtime::{Envelope, News, Source};
+use crate::ledger::Sums;
+use crate::message::{Budget, Message, Note, NoteKind, Spent, Tally, ToolCall, Usage};
+use crate::runtime::{Envelope, Grant, News, Source};
 use crate::task::{Question, TaskReport};
 use crate::terminal::exit::Exit;
 
@@ -59,6 +60,7 @@ impl Lines {
             News::TaskHeld { title, after } => {
                 vec![("worker.progress", json!({"state": "held", "title": title, "after": after}))]
             }
+            News::Granted(grant) => vec![("worker.budget", granted(grant))],
             News::TaskStarted { title } => vec![("worker.start", json!({"title": title}))],
             News::TaskEnded(report) => vec![("worker.end", ended(report))],
             News::Asked(question) => vec![("question", asked(question))],
@@ -144,6 +146,12 @@ fn facts(event: &AgentEvent, worker: bool) -> Facts {
         // The session's first and last line and the worker's say these; a call is told when its arguments are known.
         AgentEvent::RunStarted | AgentEvent::CallOpened { .. } | AgentEvent::RunEnded { .. } => vec![],
     }
+}
+
+fn granted(grant: &Grant) -> Value {
+    let sums = |sums: Sums| json!({"usd": sums.usd.dollars(), "tokens": sums.tokens, "turns": sums.turns});
+    let estimate = grant.estimate.map(|of| json!({"low": sums(of.low), "high": sums(of.high), "tasks": of.tasks}));
+    json!({"budget": grant.budget.value(), "left": grant.left.map(Budget::value), "estimate": estimate})
 }
 
 fn replied(message: &Message) -> Value {

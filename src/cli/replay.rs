@@ -146,6 +146,7 @@ fn is_end(envelope: &Envelope) -> bool {
             News::Agent(_)
             | News::TaskQueued { .. }
             | News::TaskHeld { .. }
+            | News::Granted(_)
             | News::TaskStarted { .. }
             | News::Titled { .. },
         ) => false,

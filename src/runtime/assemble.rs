@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::control::{self, Control};
 use super::roles::{asked_for, named_agents};
 use super::site::Site;
-use super::{history, ledger};
+use super::{history, ledger, purse};
 use crate::agent::{Agent, Limits, Summariser};
 use crate::markdown::Notice;
 use crate::model::{Model, ModelId};
@@ -26,6 +26,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let roles = named_agents(config, &skills, &site.extra_tools);
     let artifacts = workspace.artifacts(control.patron.session.as_str());
     let ledger = Some(ledger::of(site, &control.patron.session));
+    let account = purse::main(site, &control.patron.session);
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
     let policy = site.policy(config.profile).map_err(text)?.with_read(&artifacts);
     // A conversation that leaves no file has nothing to look through.
@@ -45,6 +46,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
         limits: config.main.clone(),
         artifacts,
         ledger,
+        account: Some(account),
     })
 }
 
@@ -79,15 +81,24 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
         limits: limits(site, &task.brief, role, model.id()),
         artifacts: task.dir.artifacts(),
         ledger: None,
+        account: Some(purse::worker(site, task, model.id())?),
         model,
     })
 }
 
-/// Whether the role and the model of a brief exist.
-pub(super) fn check(site: &Site, brief: &Brief) -> Result<(), String> {
-    let skills = Skills::discover(&site.config.workspace);
-    let roles = named_agents(&site.config, &skills, &site.extra_tools);
-    worker_model(site, brief, asked_for(&roles, brief)?).map(|_| ())
+/// The model of a brief, if that and its role exist and its budget can be held.
+pub(super) fn fits(site: &Site, brief: &Brief) -> Result<ModelId, String> {
+    let model = match brief.agent.is_none() {
+        // Nothing on the disk has a say.
+        true => worker_model(site, brief, None)?,
+        false => {
+            let skills = Skills::discover(&site.config.workspace);
+            let roles = named_agents(&site.config, &skills, &site.extra_tools);
+            worker_model(site, brief, asked_for(&roles, brief)?)?
+        }
+    };
+    purse::is_priced(site, brief.budget, model.id())?;
+    Ok(model.id().clone())
 }
 
 /// The brief's word goes before the role's, that before the setting for workers, and that before the main agent's model.

@@ -15,6 +15,7 @@ use super::main_agent::MainMsg;
 use super::order::{self, Described};
 use super::park::{ParkMsg, Parking, RESTED};
 use super::pending::Clock;
+use super::purse;
 use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
@@ -193,6 +194,7 @@ impl State {
         self.has_room()?;
         let claimed = TaskDir::claim(&self.site.config.workspace.tasks(), self.last);
         let dir = claimed.map_err(|error| ControlError::Files(error.to_string()))?;
+        purse::set_aside(&self.site, &dir, brief)?;
         Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
     }
 
@@ -367,6 +369,7 @@ impl State {
         if matches!(entry.stage, Stage::Running { .. }) {
             self.running -= 1;
         }
+        self.site.ledger.close(&report.id.to_string());
         self.close_questions(&mut entry, report.status);
         self.site.feed.tell(Source::Task(report.id), News::TaskEnded(report.clone()));
         self.release(report.id, report.status);

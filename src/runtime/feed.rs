@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::RunId;
+use super::purse::Grant;
 use crate::event::{AgentEvent, Observer};
 use crate::session::SessionId;
 use crate::task::{Question, TaskId, TaskReport};
@@ -68,6 +69,8 @@ pub enum News {
         /// Those, by number.
         after: Vec<TaskId>,
     },
+    /// A task was dispatched with a budget, or there are others like it.
+    Granted(Grant),
     /// A worker has begun.
     TaskStarted {
         /// The task's title.

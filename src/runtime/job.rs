@@ -244,7 +244,7 @@ fn report(job: &Job, home: Home, before: Tally) -> TaskReport {
         Ending::TurnLimit { answer } => (TaskStatus::LimitTurns, answer),
         Ending::BudgetSpent { what, answer } => match answer.trim() {
             "" => (TaskStatus::Partial, after(&format!("Used up: {what}."), &last_words())),
-            _ => (TaskStatus::Partial, answer),
+            _ => (TaskStatus::Partial, format!("Budget used up: {what}.\n\n{answer}")),
         },
         Ending::Stuck { evidence } => (TaskStatus::Failed, after(&evidence, &last_words())),
         Ending::Parked => (TaskStatus::Failed, after("It waited for an answer that cannot come.", &last_words())),

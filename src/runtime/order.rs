@@ -66,6 +66,7 @@ impl State {
     pub(super) fn forget(&mut self, id: TaskId, status: TaskStatus) {
         self.queue.leave(id);
         self.tasks.remove(&id);
+        self.site.ledger.close(&id.to_string());
         self.release(id, status);
     }
 }

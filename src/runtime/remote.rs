@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::feed::Envelope;
-use super::{ControlError, Replied, Resumed, Runtime, SessionGone, Steered, TaskDetail, TaskRow};
-use crate::message::NoteId;
+use super::{Budgeted, ControlError, Replied, Resumed, Runtime, SessionGone, Steered, TaskDetail, TaskRow};
+use crate::message::{Change, NoteId};
 use crate::session::SessionId;
 use crate::task::{Brief, TaskId};
 
@@ -69,6 +69,14 @@ pub enum Order {
         #[serde(default)]
         session: Option<SessionId>,
     },
+    /// As [`Runtime::budget`], or as [`Runtime::budget_of`] without a change; answered with [`Done::Budgeted`].
+    Budget {
+        /// Which task.
+        task: TaskId,
+        /// What is to become of its budget.
+        #[serde(default)]
+        change: Option<Change>,
+    },
     /// As [`Runtime::steer_main`]; answered with [`Done::Said`].
     Say {
         /// Which conversation; chosen as for [`Order::Dispatch`].
@@ -118,6 +126,8 @@ pub enum Done {
     Answered(Replied),
     /// A task goes on.
     Resumed(Resumed),
+    /// How a task stands with its budget.
+    Budgeted(Budgeted),
     /// What became of a line to a main agent.
     Said(Steered),
     /// A main agent was told to stop.
@@ -157,6 +167,10 @@ impl Runtime {
             Order::Abort { task } => self.abort(task).await.map(|()| Done::Ordered).map_err(text),
             Order::Resume { task, session } => {
                 self.resume(task, &self.meant(session)?).await.map(Done::Resumed).map_err(text)
+            }
+            Order::Budget { task, change: None } => self.budget_of(task).await.map(Done::Budgeted).map_err(text),
+            Order::Budget { task, change: Some(change) } => {
+                self.budget(task, change).await.map(Done::Budgeted).map_err(text)
             }
             Order::Say { session, text: words, later } => {
                 let session = self.meant(session)?;

@@ -9,7 +9,9 @@ use super::crew::{CrewMsg, State};
 use super::mail;
 use super::order::{self, Described};
 use super::park::Parking;
+use super::purse;
 use super::roster::{Dispatched, Entry, Patron, Stage};
+use super::site::Site;
 use super::waiting::Rank;
 use super::{ControlError, Done, Open, OpenError, Order, Runtime};
 use crate::session::{Durability, SessionError, SessionId};
@@ -110,6 +112,7 @@ impl State {
         };
         // Held back from the line until its brief is read: it says where in it, and behind whom.
         let (site, crew, session) = (self.site.clone(), myself.clone(), patron.session.clone());
+        let ground = site.clone();
         let (task, journal, durability) = (dir.clone(), self.site.journal(id), self.site.durability());
         let tasks = self.site.config.workspace.tasks();
         tokio::spawn(async move {
@@ -117,7 +120,7 @@ impl State {
                 let began = journal.exists();
                 let ears = mail::ears(&journal, durability);
                 let ears = ears.map_err(|error| ControlError::Files(error.to_string()))?;
-                let Task { brief, attempt, .. } = revive(&task, &session)?;
+                let Task { brief, attempt, .. } = revive(&ground, &task, &session)?;
                 let missed = order::missed(&tasks, &brief.after);
                 Ok(Box::new(Revived { brief, attempt, began, described: Box::new(Described { ears, missed }) }))
             };
@@ -197,7 +200,7 @@ impl State {
 }
 
 /// Begins another attempt on the disk, if there may be one.
-fn revive(dir: &TaskDir, session: &SessionId) -> Result<Task, ControlError> {
+fn revive(site: &Site, dir: &TaskDir, session: &SessionId) -> Result<Task, ControlError> {
     let task = dir.task().map_err(files)?;
     // The truth is in the report once there is one.
     let status = dir.result().ok().flatten().map_or(task.status, |report| report.status);
@@ -211,6 +214,7 @@ fn revive(dir: &TaskDir, session: &SessionId) -> Result<Task, ControlError> {
         | TaskStatus::Partial
         | TaskStatus::Interrupted => {}
     }
+    purse::take_up(site, &task, status)?;
     let attempt = task.attempt.saturating_add(1);
     dir.begin_attempt(attempt, session.as_str()).map_err(files)?;
     // A file for people, and no reason to stop.

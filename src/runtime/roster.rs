@@ -12,6 +12,7 @@ use super::main_agent::MainMsg;
 use super::meter::{Begun, Meter, Reading};
 use super::order::Missed;
 use super::park::Parking;
+use super::purse;
 use super::worker::WorkerMsg;
 use super::{ControlError, TaskRow};
 use crate::message::CallId;
@@ -119,6 +120,7 @@ impl State {
         let row = |(id, entry): (&TaskId, &Entry)| entry.row(*id, places.get(id).copied(), self.queue.after(*id));
         let mut rows: Vec<TaskRow> = self.tasks.iter().map(row).collect();
         rows.sort_by_key(|row| row.id);
+        rows.iter_mut().for_each(|row| purse::fill(&self.site, row));
         rows
     }
 }

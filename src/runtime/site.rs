@@ -11,9 +11,11 @@ use tokio::sync::Semaphore;
 use super::RunId;
 use super::busy::Busy;
 use super::feed::Feed;
+use super::purse;
 use super::records::Records;
 use super::upkeep::Upkeep;
 use crate::config::{self, Config};
+use crate::ledger::Ledger;
 use crate::model::catalog::NoModel;
 use crate::model::fallback::Fallbacks;
 use crate::model::tokens::Counters;
@@ -36,6 +38,7 @@ pub(super) struct Site {
     pub(super) feed: Feed,
     pub(super) busy: Busy,
     pub(super) records: Records,
+    pub(super) ledger: Ledger,
     fallbacks: Fallbacks,
     pub(super) counters: Counters,
     pub(super) upkeep: Upkeep,
@@ -51,7 +54,7 @@ pub(super) struct Site {
 
 impl Site {
     pub(super) fn new(config: Config, extra_tools: Vec<Arc<dyn Tool>>) -> Site {
-        let records = Records::of(&config.workspace);
+        let (records, ledger) = (Records::of(&config.workspace), purse::ledger(&config));
         // Those that cannot be had were warned of at the start.
         let stand_ins = config.cast.fallback.iter().filter_map(|named| config.models.get(&named.id).ok());
         let fallbacks = Fallbacks::new(stand_ins.collect());
@@ -61,6 +64,7 @@ impl Site {
             feed: Feed::new(),
             busy: Busy::new(),
             records,
+            ledger,
             fallbacks,
             counters: Counters::default(),
             upkeep: Upkeep::default(),

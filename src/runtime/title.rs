@@ -9,8 +9,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::conduct::Conversation;
 use super::launch::launch;
+use super::purse;
 use super::site::Site;
-use crate::message::{Message, Role};
+use crate::ledger::{Account, Call, Purpose, Sums};
+use crate::message::{Message, Role, Usage};
+use crate::model::tokens::Size;
 use crate::model::{Model, Reply, Request};
 use crate::session::{Record, Session, SessionError};
 
@@ -48,7 +51,8 @@ impl Titler {
         let (Ok(model), Some(session)) = (site.unrecorded(namer), home.session()) else { return };
         let Some(begin) = session.title().is_none().then(|| beginning(session)).flatten() else { return };
         let key = format!("{}-title", session.id());
-        self.asking = Some(launch(suggest(model, begin, key), came));
+        let account = purse::main(site, session.id());
+        self.asking = Some(launch(suggest(model, begin, key, account), came));
     }
 
     pub(super) fn came(&mut self, reply: Option<Reply>) {
@@ -75,13 +79,22 @@ fn write(session: &mut Session, reply: Reply) -> Result<Titled, SessionError> {
     Ok(Titled { title })
 }
 
-async fn suggest(model: Arc<dyn Model>, begin: String, cache_key: String) -> Option<Reply> {
+async fn suggest(model: Arc<dyn Model>, begin: String, cache_key: String, account: Account) -> Option<Reply> {
     sleep(PAUSE).await;
+    let cost = Usage { input: Size::guess(&begin).text, output: MAX_TOKENS, ..Usage::default() };
+    if !account.affords(Sums::of_call(&cost, account.quote(&cost)), Sums::default()) {
+        return None;
+    }
     let messages = [Arc::new(Message::user(begin))];
     let system = include_str!("title.md");
     let request = Request { system, messages: &messages, tools: &[], max_tokens: MAX_TOKENS, cache_key: &cache_key };
     match timeout(DEADLINE, model.reply(request, &mut |_| {})).await {
-        Ok(Ok(reply)) => Some(reply),
+        Ok(Ok(reply)) => {
+            let (purpose, model) = (Purpose::Title, reply.model.to_string());
+            let (usage, cost) = (reply.usage, reply.cost);
+            account.charge(Call { purpose, model: &model, usage, cost, estimated: false }, Sums::default());
+            Some(reply)
+        }
         Ok(Err(error)) => {
             tracing::warn!(%error, "no title");
             None

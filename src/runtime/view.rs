@@ -240,6 +240,14 @@ pub enum ControlError {
     /// It did what it was asked, so there is nothing to go on with.
     #[error("task {0} is done; hand over what is left as a new task")]
     IsDone(TaskId),
+    /// Its budget is used up, so it would end again at once.
+    #[error("task {task} has used {what}; give it more first, for example /budget {task} +0.25")]
+    Spent {
+        /// Which task.
+        task: TaskId,
+        /// As in `$0.46 of $0.50`.
+        what: String,
+    },
     /// It has not ended.
     #[error("task {0} goes on already; steer it instead")]
     GoesOn(TaskId),

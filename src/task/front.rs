@@ -25,7 +25,7 @@ pub(super) struct TaskFront {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_turns: Option<u32>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
-    budget: Value,
+    pub(super) budget: Value,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     after: Vec<TaskId>,
     #[serde(default, skip_serializing_if = "is_normal")]

@@ -105,6 +105,9 @@ impl Screen {
                 let title = one_line(title);
                 vec![format!("{} {} queued · {title} · {ahead} ahead", self.look.dim("◌"), self.look.name(task))]
             }
+            (Source::Task(task), News::Granted(grant)) => {
+                vec![format!("{} {} {grant}", self.look.dim("◌"), self.look.name(task))]
+            }
             (Source::Task(task), News::TaskHeld { title, after }) => {
                 let after: Vec<String> = after.iter().map(TaskId::to_string).collect();
                 let line = format!("waits for {} · {}", after.join(", "), one_line(title));
@@ -125,7 +128,11 @@ impl Screen {
             (_, News::Titled { .. }) => vec![],
             (
                 Source::Main { .. },
-                News::TaskQueued { .. } | News::TaskHeld { .. } | News::TaskStarted { .. } | News::TaskEnded(_),
+                News::TaskQueued { .. }
+                | News::TaskHeld { .. }
+                | News::Granted(_)
+                | News::TaskStarted { .. }
+                | News::TaskEnded(_),
             ) => vec![],
         }
     }

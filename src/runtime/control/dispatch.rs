@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Control, task_id};
-use crate::message::{Budget, CallId, RawArgs, ToolSpec};
+use crate::message::{Budget, BudgetError, CallId, RawArgs, ToolSpec};
 use crate::runtime::roster::Patron;
 use crate::task::{Brief, NoPriority, Priority};
 use crate::tool::args::Signature;
@@ -56,6 +56,9 @@ struct Args {
     /// low, normal or high.
     #[serde(default)]
     priority: Option<String>,
+    /// What it may use, for example `$0.50 400k tokens 20m`.
+    #[serde(default)]
+    budget: Option<String>,
 }
 
 impl Dispatch {
@@ -69,6 +72,9 @@ impl Dispatch {
                 format!("{PER_TURN} tasks were dispatched in this turn, which is the most; dispatch the rest later");
             return Err(ToolError::new(text));
         }
+        let budget = args.budget.as_deref().map(str::trim).filter(|budget| !budget.is_empty());
+        let budget = budget.map(str::parse).transpose();
+        let budget: Option<Budget> = budget.map_err(|error: BudgetError| ToolError::new(error.to_string()))?;
         let brief = Brief {
             title: args.title.unwrap_or_default(),
             body: args.task,
@@ -76,16 +82,17 @@ impl Dispatch {
             model: args.model.filter(|model| !model.is_empty()),
             touches: args.touches,
             max_turns: args.max_turns,
-            budget: Budget::default(),
+            budget: budget.unwrap_or_default(),
             after: args.after.iter().map(|id| task_id(id)).collect::<Result<_, _>>()?,
             priority: args.priority.as_deref().map_or(Ok(Priority::Normal), priority)?,
             session: Some(self.control.patron.session.to_string()),
             depth: self.control.depth + 1,
         };
         let patron = Patron { call: Some(call.clone()), ..self.control.patron.clone() };
-        let dispatched = self.control.crew.dispatch(brief, patron).await;
-        let id = dispatched.map_err(|refusal| ToolError::new(refusal.to_string()))?;
-        Ok(format!("{id} is dispatched; its files are in .tasks/{id}/. You will be told when it ends."))
+        let dispatched = self.control.crew.grant(brief, patron).await;
+        let (id, grant) = dispatched.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+        let grant = if grant.is_empty() { String::new() } else { format!(" Budget: {grant}.") };
+        Ok(format!("{id} is dispatched; its files are in .tasks/{id}/. You will be told when it ends.{grant}"))
     }
 }
 

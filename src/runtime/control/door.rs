@@ -9,14 +9,17 @@ use ractor::{ActorRef, RpcReplyPort};
 
 use crate::config::Authority;
 use crate::message::NoteId;
+use crate::model::ModelId;
 use crate::runtime::adopt::Adoption;
 use crate::runtime::answer::Replied;
 use crate::runtime::ask::{Asking, Order};
 use crate::runtime::assemble;
 use crate::runtime::crew::CrewMsg;
+use crate::runtime::feed::{News, Source};
 use crate::runtime::mail::Letter;
 use crate::runtime::order;
 use crate::runtime::park::ParkMsg;
+use crate::runtime::purse::{self, Grant};
 use crate::runtime::roster::Patron;
 use crate::runtime::site::Site;
 use crate::runtime::{ControlError, TaskDetail, TaskRow};
@@ -40,31 +43,51 @@ impl Door {
         Door { crew, site }
     }
 
-    pub(in crate::runtime) async fn dispatch(&self, mut brief: Brief, patron: Patron) -> Result<TaskId, ControlError> {
+    pub(in crate::runtime) async fn dispatch(&self, brief: Brief, patron: Patron) -> Result<TaskId, ControlError> {
+        self.grant(brief, patron).await.map(|(id, _)| id)
+    }
+
+    /// Hands work to the crew, and says what it may use.
+    pub(in crate::runtime) async fn grant(
+        &self,
+        mut brief: Brief,
+        patron: Patron,
+    ) -> Result<(TaskId, Grant), ControlError> {
         brief.title = title(&brief);
+        brief.budget = brief.budget.or(self.site.config.worker_budget);
         brief.after.sort_unstable();
         brief.after.dedup();
         if let Some(outside) = brief.touches.iter().find(|path| !is_below(path)) {
             return Err(ControlError::Outside(outside.clone()));
         }
-        self.check(&brief).await?;
-        self.request(|reply| CrewMsg::Dispatch(Box::new(brief), patron, reply)).await?
-    }
-
-    /// A role, a model or a task to come after that does not exist is refused here, where somebody can still name another.
-    async fn check(&self, brief: &Brief) -> Result<(), ControlError> {
         if !brief.after.is_empty() {
             let (tasks, after) = (self.tasks(), brief.after.clone());
             let checked = self.site.on_disk(move || order::check(&tasks, &after)).await;
             checked.map_err(ControlError::Files)??;
         }
-        let by_setting = self.site.config.cast.worker.is_some();
-        if brief.agent.is_none() && brief.model.is_none() && !by_setting {
-            return Ok(());
+        let model = self.fits(&brief).await?;
+        let asked = brief.clone();
+        let id = self.request(|reply| CrewMsg::Dispatch(Box::new(brief), patron, reply)).await??;
+        let site = self.site.clone();
+        let grant = self.site.on_disk(move || purse::grant(&site, &asked, &model)).await.unwrap_or_default();
+        if !grant.is_empty() {
+            self.site.feed.tell(Source::Task(id), News::Granted(grant));
+        }
+        Ok((id, grant))
+    }
+
+    /// A role or a model that does not exist, or a budget that nobody can hold, is refused here, where somebody can still
+    /// name another. Answers with the model.
+    async fn fits(&self, brief: &Brief) -> Result<ModelId, ControlError> {
+        let config = &self.site.config;
+        if brief.agent.is_none() && brief.model.is_none() && config.cast.worker.is_none() {
+            // At once: dispatches side by side keep their order.
+            purse::is_priced(&self.site, brief.budget, &config.choice.id).map_err(ControlError::Unfit)?;
+            return Ok(config.choice.id.clone());
         }
         let (site, brief) = (self.site.clone(), brief.clone());
-        let checked = self.site.on_disk(move || assemble::check(&site, &brief)).await;
-        checked.map_err(ControlError::Files)?.map_err(ControlError::Unfit)
+        let fits = move || assemble::fits(&site, &brief);
+        self.site.on_disk(fits).await.map_err(ControlError::Files)?.map_err(ControlError::Unfit)
     }
 
     pub(in crate::runtime) async fn resume(&self, id: TaskId, patron: Patron) -> Result<TaskId, ControlError> {

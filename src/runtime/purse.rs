@@ -1,0 +1,228 @@
+//! What tasks may spend, as the crew goes about it: whose word on a budget counts, what is said of it at dispatch, and
+//! how people change it. The sums are kept in `ledger`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::site::Site;
+use super::{ControlError, Done, Order, Remote, Runtime, TaskRow};
+use crate::config::Config;
+use crate::ledger::{Account, Balance, Estimate, Ledger, Opening, Quote, Short};
+use crate::message::{Budget, Change};
+use crate::model::ModelId;
+use crate::session::SessionId;
+use crate::task::{Brief, Task, TaskDir, TaskId, TaskStatus, now};
+
+/// What a task was granted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// What it may use.
+    pub budget: Budget,
+    /// What all tasks of a day have left then, where that is limited.
+    pub left: Option<Budget>,
+    /// What tasks like it took.
+    pub estimate: Option<Estimate>,
+}
+
+/// How a task stands with its budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budgeted {
+    /// Which.
+    pub task: TaskId,
+    /// What it may use, and what it has used in all its attempts.
+    pub balance: Balance,
+}
+
+/// The ledger of a program.
+pub(super) fn ledger(config: &Config) -> Ledger {
+    let path = config.workspace.state().join("ledger.jsonl");
+    Ledger::open(&path, config.fleet, config.whole)
+}
+
+/// The account of a main agent.
+pub(super) fn main(site: &Site, session: &SessionId) -> Account {
+    site.ledger.main(session.as_str()).quoting(quote(site, &site.config.choice.id))
+}
+
+/// The account of a worker, under the budget that its task.md names now.
+pub(super) fn worker(site: &Site, task: &Task, model: &ModelId) -> Result<Account, String> {
+    is_priced(site, task.brief.budget, model)?;
+    let account = site.ledger.resume(&opening(task)).map_err(|short| short.to_string())?;
+    Ok(account.quoting(quote(site, model)))
+}
+
+fn quote(site: &Site, model: &ModelId) -> Quote {
+    let price = site.config.models.price(model);
+    Arc::new(move |usage| price.as_ref()?.of(usage))
+}
+
+/// A task that goes on.
+pub(super) fn opening(task: &Task) -> Opening {
+    let Task { dir, created, brief, .. } = task;
+    Opening { task: dir.id().to_string(), created: *created, agent: brief.agent.clone(), budget: brief.budget }
+}
+
+/// Where nobody knows the price, a limit in dollars would be an empty promise.
+pub(super) fn is_priced(site: &Site, budget: Budget, model: &ModelId) -> Result<(), String> {
+    let Config { fleet, whole, models, .. } = &site.config;
+    let limit = match (budget.usd, whole.usd, fleet.usd) {
+        (Some(usd), ..) => format!("a budget of {usd}"),
+        (_, Some(usd), _) => format!("--max-budget-usd {}", usd.dollars()),
+        (.., Some(usd)) => format!("fleet_usd {}", usd.dollars()),
+        (None, None, None) => return Ok(()),
+    };
+    match models.price(model) {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "nobody knows the price of {model}, so {limit} cannot be held: limit tokens, minutes or turns instead, or write \
+             its price into models.yaml"
+        )),
+    }
+}
+
+/// A budget is not granted.
+pub(super) fn refused(task: TaskId, short: &Short) -> ControlError {
+    ControlError::Unfit(match short {
+        Short::Pot { .. } => short.to_string(),
+        Short::NoLimit { .. } | Short::Closed => format!("{task}: {short}"),
+    })
+}
+
+/// What is said of a task at its dispatch. Reads the ledger's file when nobody did before.
+pub(super) fn grant(site: &Site, brief: &Brief, model: &ModelId) -> Grant {
+    let fleet = site.ledger.fleet();
+    let left = (!fleet.budget.is_unlimited()).then(|| fleet.left());
+    let estimate = site.ledger.estimate(brief.agent.as_deref(), &model.to_string());
+    Grant { budget: brief.budget, left, estimate }
+}
+
+impl Grant {
+    /// There is nothing to say.
+    pub(super) fn is_empty(&self) -> bool {
+        self.budget.is_unlimited() && self.left.is_none() && self.estimate.is_none()
+    }
+}
+
+impl fmt::Display for Grant {
+    /// `est. $0.18-0.41 (9 similar tasks), may use $0.50; left for today: $3.10`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let estimate = self.estimate.map(|estimate| estimate.to_string());
+        let budget = (!self.budget.is_unlimited()).then(|| format!("may use {}", self.budget));
+        let said: Vec<String> = estimate.into_iter().chain(budget).collect();
+        f.write_str(&said.join(", "))?;
+        match self.left {
+            Some(left) if said.is_empty() => write!(f, "left for today: {left}"),
+            Some(left) => write!(f, "; left for today: {left}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Runtime {
+    /// Changes the budget of a task, also of one that is at work: it counts from its next model call on. One that has
+    /// ended may then be resumed.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`], and [`ControlError::Unfit`] when all tasks of a day have not as much left, when a
+    /// limit that is not there is to be raised, or when dollars are to limit a model of unknown price.
+    pub async fn budget(&self, task: TaskId, change: Change) -> Result<Budgeted, ControlError> {
+        if let Some(there) = self.elsewhere()? {
+            return there.budget(task, Some(change)).await;
+        }
+        let site = self.inner.site.clone();
+        let changed = self.inner.site.on_disk(move || {
+            let dir =
+                TaskDir::open(&site.config.workspace.tasks(), task).map_err(|_| ControlError::NoSuchTask(task))?;
+            let files = |error: crate::task::TaskError| ControlError::Files(error.to_string());
+            let found = dir.task().map_err(files)?;
+            let after = Ledger::changed(found.brief.budget, change).map_err(|short| refused(task, &short))?;
+            super::assemble::fits(&site, &Brief { budget: after, ..found.brief.clone() })
+                .map_err(ControlError::Unfit)?;
+            let budget = match site.ledger.change(&task.to_string(), change) {
+                Ok(budget) => budget,
+                // It is over, or no program has taken it up yet.
+                Err(Short::Closed) => after,
+                Err(short) => return Err(refused(task, &short)),
+            };
+            dir.set_budget(budget).map_err(files)?;
+            Ok(Budgeted { task, balance: balance(&site, &dir.task().map_err(files)?) })
+        });
+        changed.await.map_err(ControlError::Files)?
+    }
+
+    /// How a task stands with its budget.
+    ///
+    /// # Errors
+    /// [`ControlError::NoSuchTask`].
+    pub async fn budget_of(&self, task: TaskId) -> Result<Budgeted, ControlError> {
+        // Where nobody answers there, the files do.
+        if let Ok(Some(there)) = self.elsewhere()
+            && let Ok(told) = there.budget(task, None).await
+        {
+            return Ok(told);
+        }
+        let site = self.inner.site.clone();
+        let look = move || {
+            let dir =
+                TaskDir::open(&site.config.workspace.tasks(), task).map_err(|_| ControlError::NoSuchTask(task))?;
+            let found = dir.task().map_err(|error| ControlError::Files(error.to_string()))?;
+            Ok(Budgeted { task, balance: balance(&site, &found) })
+        };
+        self.inner.site.on_disk(look).await.map_err(ControlError::Files)?
+    }
+
+    /// How all tasks of this day (UTC) stand together.
+    pub async fn fleet(&self) -> Balance {
+        let ledger = self.inner.site.ledger.clone();
+        let looked = self.inner.site.on_disk(move || ledger.fleet()).await;
+        looked.unwrap_or_default()
+    }
+}
+
+impl Remote {
+    async fn budget(&self, task: TaskId, change: Option<Change>) -> Result<Budgeted, ControlError> {
+        let told = |done| if let Done::Budgeted(told) = done { Some(told) } else { None };
+        self.ask(Order::Budget { task, change }, told).await.map_err(ControlError::Elsewhere)
+    }
+}
+
+/// How a task stands, from its account, or from the file once that is closed.
+fn balance(site: &Site, task: &Task) -> Balance {
+    let id = task.dir.id().to_string();
+    site.ledger.balance(&id).unwrap_or_else(|| site.ledger.past(&opening(task)))
+}
+
+/// Sets the budget of a new task aside; where that is refused, its directory is free again.
+pub(super) fn set_aside(site: &Site, dir: &TaskDir, brief: &Brief) -> Result<(), ControlError> {
+    let opening = Opening {
+        task: dir.id().to_string(),
+        // Its worker knows better, once it has read task.md.
+        created: now(),
+        agent: brief.agent.clone(),
+        budget: brief.budget,
+    };
+    site.ledger.dispatch(&opening).map(drop).map_err(|short| {
+        // It was made just now and is empty.
+        let _ = std::fs::remove_dir(dir.path());
+        refused(dir.id(), &short)
+    })
+}
+
+/// Opens the account of a task that goes on. One whose budget was spent must have got more since.
+pub(super) fn take_up(site: &Site, task: &Task, ended: TaskStatus) -> Result<(), ControlError> {
+    let (id, opening) = (task.dir.id(), opening(task));
+    let low = site.ledger.past(&opening).low().filter(|_| ended == TaskStatus::Partial);
+    if let Some(what) = low {
+        return Err(ControlError::Spent { task: id, what });
+    }
+    site.ledger.resume(&opening).map(drop).map_err(|short| refused(id, &short))
+}
+
+/// Puts the budget into a row as it is now.
+pub(super) fn fill(site: &Site, row: &mut TaskRow) {
+    if let Some(balance) = site.ledger.balance(&row.id.to_string()) {
+        row.budget = balance.budget;
+    }
+}
