@@ -12,6 +12,7 @@ mod lookout;
 mod mail;
 mod memory;
 mod order;
+mod purse;
 mod restart;
 mod rests;
 mod rights;
