@@ -100,6 +100,9 @@ pub enum Command {
         /// Also wait for the tasks that were dispatched, and for what the agent says to their results.
         #[arg(long)]
         wait: bool,
+        /// How far it may go.
+        #[command(flatten)]
+        most: Most,
     },
     /// Watch a main agent and two real workers in a folder of their own; no key, no network, a few seconds.
     Demo,
@@ -164,6 +167,17 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// How far a run may go.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Group)]
+pub struct Most {
+    /// Most US dollars for the run and all its tasks; the last call sums up.
+    #[arg(long, value_name = "USD")]
+    pub max_budget_usd: Option<String>,
+    /// Most model calls for the answer; one more sums up.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_turns: Option<u32>,
 }
 
 impl From<When> for ColorChoice {

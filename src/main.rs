@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use tempfile::TempDir;
-use tillerman::args::{Args, Command, Common, Compaction, Sessions, Tasks};
+use tillerman::args::{Args, Command, Common, Compaction, Most, Sessions, Tasks};
 use tillerman::cli;
 use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
@@ -62,8 +62,8 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
     }
     match command {
         None => prompt(&common).await,
-        Some(Command::Run { prompt, image, json, wait }) => match said(&prompt, &image) {
-            Ok(said) => run(&common, said, json, wait).await,
+        Some(Command::Run { prompt, image, json, wait, most }) => match said(&prompt, &image) {
+            Ok(said) => run(&common, said, (json, wait), &most).await,
             Err(why) => complain(Exit::Usage, &why),
         },
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
@@ -112,12 +112,12 @@ fn said(words: &[String], images: &[PathBuf]) -> Result<Said, String> {
     Ok(Said { text: cli::run::prompt(words)?, images })
 }
 
-async fn run(common: &Common, prompt: Said, json: bool, wait: bool) -> Exit {
+async fn run(common: &Common, prompt: Said, (json, wait): (bool, bool), most: &Most) -> Exit {
     let stderr = io::stderr();
     let width = stderr.is_terminal().then(columns).flatten();
     let in_place = width.is_some() && !is_dumb(&env);
     let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width, in_place };
-    cli::run::run(cli::ready::ready(common, Stay::Answer).await, Course::Prompt(prompt), &setup).await
+    cli::run::run(cli::ready::answering(common, most).await, Course::Prompt(prompt), &setup).await
 }
 
 async fn resume(common: &Common, ids: &[String], json: bool) -> Exit {

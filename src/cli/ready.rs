@@ -8,9 +8,10 @@ use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 
 use super::log;
-use crate::args::Common;
+use crate::args::{Common, Most};
 use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
 use crate::markdown::Notice;
+use crate::message::Budget;
 use crate::model::catalog::NoModel;
 use crate::model::recording::Recorder;
 use crate::model::scripted::recorded::{self, Header};
@@ -125,7 +126,32 @@ pub fn scratch(common: &mut Common) -> Result<Option<TempDir>, NotReady> {
 /// # Errors
 /// [`NotReady`] names what is wrong and how to mend it.
 pub async fn ready(common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envelope>), NotReady> {
+    begin_with(settings(common)?, common, stay).await
+}
+
+/// Starts likewise, for one answer within these limits.
+///
+/// # Errors
+/// As [`ready`], and when the sum is none, or the price of the model is not known.
+pub async fn answering(common: &Common, most: &Most) -> Result<(Ready, Receiver<Envelope>), NotReady> {
     let mut config = settings(common)?;
+    let usage = |why: String| NotReady { exit: Exit::Usage, why };
+    if let Some(usd) = &most.max_budget_usd {
+        let read = Budget::read(&serde_json::json!({ "usd": usd }));
+        config.whole = read.map_err(|_| usage(format!("--max-budget-usd is {usd}; write a sum like 0.50")))?;
+        let model = &config.choice.id;
+        if config.models.price(model).is_none() {
+            return Err(usage(format!(
+                "nobody knows the price of {model}, so --max-budget-usd cannot be held; use --max-turns, or write its price \
+                 into models.yaml"
+            )));
+        }
+    }
+    config.main.max_turns = most.max_turns.or(config.main.max_turns);
+    begin_with(config, common, Stay::Answer).await
+}
+
+async fn begin_with(mut config: Config, common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envelope>), NotReady> {
     alone(&config)?;
     config.titles &= stay != Stay::Answer;
     // A missing key is known before anything is started, and nothing can be done without it.

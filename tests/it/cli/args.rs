@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use tillerman::args::{Args, Command, Tasks};
+use tillerman::args::{Args, Command, Most, Tasks};
 use tillerman::terminal::exit::Exit;
 
 fn read(line: &[&str]) -> Result<Args, clap::Error> {
@@ -17,7 +17,13 @@ fn common_options_stand_before_or_after_the_command() {
         assert_eq!(args.common.model.as_deref(), Some("a/b"));
         assert_eq!(
             args.command,
-            Some(Command::Run { prompt: vec!["hi".into()], image: vec![], json: false, wait: false })
+            Some(Command::Run {
+                prompt: vec!["hi".into()],
+                image: vec![],
+                json: false,
+                wait: false,
+                most: Most::default()
+            })
         );
     }
 }
@@ -35,7 +41,7 @@ fn no_command_is_the_prompt_and_tasks_alone_is_the_list() {
 fn words_without_quotes_are_one_prompt() {
     let command = read(&["run", "--wait", "fix", "the", "tests", "-"]).unwrap().command;
     let prompt = ["fix", "the", "tests", "-"].map(String::from).to_vec();
-    assert_eq!(command, Some(Command::Run { prompt, image: vec![], json: false, wait: true }));
+    assert_eq!(command, Some(Command::Run { prompt, image: vec![], json: false, wait: true, most: Most::default() }));
 }
 
 #[test]
