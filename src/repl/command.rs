@@ -1,6 +1,7 @@
 //! What a typed line means: words for the agent, a note for a worker, a shell command or a slash command.
 
 use super::roam::{self, Roam};
+use crate::message::{BudgetError, Change};
 use crate::task::{Question, TaskId};
 use crate::terminal::nearest;
 
@@ -33,6 +34,8 @@ pub enum Input {
     Attach(TaskId),
     /// Stop watching.
     Detach,
+    /// What may be used and what was: of a task or of all, or an order to change it.
+    Budget(Option<TaskId>, Option<Change>),
     /// Where everything stands.
     Status,
     /// Tokens and money, by model.
@@ -70,6 +73,9 @@ pub enum Misread {
     /// A command without what it needs.
     #[error("use it like this: {0}")]
     Usage(String),
+    /// Something else where a budget belongs.
+    #[error("{0}")]
+    Budget(BudgetError),
     /// Something else where a task id belongs.
     #[error("`{0}` is no task id; write it like t_001, /tasks lists them")]
     NoTask(String),
@@ -80,7 +86,7 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 26] = [
+pub const COMMANDS: [Entry; 27] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
     entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
@@ -91,6 +97,7 @@ pub const COMMANDS: [Entry; 26] = [
     entry("/steer", "t_001 TEXT", "tell a worker something; it reads it before its next step"),
     entry("/follow-up", "[t_001] TEXT", "queue words for when the current work is done"),
     entry("/answer", "t_001 2", "answer what a worker asks: an option's number, or words"),
+    entry("/budget", "[t_001 [+0.25]]", "what may be used and what was; `+0.25` gives a task more, `$1 20m` sets it"),
     entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
     entry("/resume", "t_001", "go on with a task that was interrupted, aborted, failed or ran out of turns"),
     entry("/sessions", "[search WORDS]", "all conversations of this workspace, or those that say this"),
@@ -155,6 +162,7 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         "/steer" => steer(rest),
         "/follow-up" => follow_up(rest),
         "/answer" => answer(rest),
+        "/budget" => budget(rest),
         "/resume" => task(rest, "/resume t_001").map(Input::Resume),
         "/abort" if rest.is_empty() => Ok(Input::Abort(None)),
         "/abort" => task(rest, "/abort [t_001]").map(|id| Input::Abort(Some(id))),
@@ -204,6 +212,17 @@ fn answer(rest: &str) -> Result<Input, Misread> {
     let task = task(id, USAGE)?;
     let (question, words) = Question::addressed(words);
     text_for(task, words, USAGE).map(|(task, words)| Input::Answer(task, question, words))
+}
+
+fn budget(rest: &str) -> Result<Input, Misread> {
+    const USAGE: &str = "/budget [t_001 [+0.25]]";
+    let (first, change) = split(rest);
+    if first.is_empty() {
+        return Ok(Input::Budget(None, None));
+    }
+    let task = task(first, USAGE)?;
+    let change = (!change.is_empty()).then(|| change.parse()).transpose();
+    change.map(|change| Input::Budget(Some(task), change)).map_err(|error: BudgetError| Misread::Budget(error))
 }
 
 fn text_for(task: TaskId, text: &str, usage: &str) -> Result<(TaskId, String), Misread> {

@@ -1,5 +1,6 @@
 //! The prompt: lines in, events out, neither ever in the other's way. What the agent does with a line is told in `runtime`.
 
+mod budget;
 pub mod command;
 mod editor;
 pub mod line;

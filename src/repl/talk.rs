@@ -272,6 +272,7 @@ impl<'a> Talk<'a> {
             }
             Input::Attach(task) => self.attach(Some(task)).await,
             Input::Roam(roam) => self.roam(roam).await,
+            Input::Budget(task, change) => self.budget(task, change).await,
             Input::Tasks | Input::Task(_) | Input::Status | Input::Cost | Input::Help(_) | Input::Quit => {
                 self.sheet(input).await
             }
