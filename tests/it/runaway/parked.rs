@@ -1,27 +1,23 @@
 //! A worker that is stuck rests with a question made of the facts; it goes on when somebody says how, or gives up.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use tillerman::runtime::News;
-use tillerman::task::{Asker, GIVE_UP, Question, TaskId, TaskStatus};
+use tillerman::task::{Asker, Brief, GIVE_UP, Question, TaskId, TaskStatus};
 
-use crate::runtime::{Ask, Boat, boat_with, calls, dispatch, played, says};
+use crate::runtime::{Ask, Boat, boat_with, calls, played, says};
 
-/// A main agent that dispatches one worker, which makes the same call until it is told to stop.
+/// A worker that makes the same call until it is told what else to do.
 async fn stuck() -> (Boat, Question) {
     let model = played("stuck", |ask: Ask| async move {
-        let told = ask.messages.iter().any(|message| message.text().contains("stop calling"));
+        let told = ask.messages.iter().any(|message| message.text().contains("phone the yard"));
         match ask.is_worker() {
             true if told => says("It cannot be built here."),
             true => calls([("shell", json!({"command": "exit 7"}))]),
-            false if ask.outputs().is_empty() && ask.last() == "go" => calls([dispatch("Build it.")]),
             false => says("noted"),
         }
     });
     let mut boat = boat_with(model, |_| {}).await;
-    let run = boat.say("go").await;
-    boat.run_ended(run).await;
+    boat.runtime.dispatch(&boat.session, Brief { body: "Build it.".to_owned(), ..Brief::default() }).await.unwrap();
     let asked = boat.until(|envelope| match &envelope.news {
         News::Asked(question) => Some(question.clone()),
         _ => None,
@@ -37,7 +33,7 @@ async fn r01_a_worker_that_is_stuck_rests_with_the_evidence_and_goes_on_when_it_
     let evidence = "shell exit 7 was called 9 times with the same result: “exit code 7”";
     assert!(question.text.contains(evidence), "{}", question.text);
     assert_eq!(boat.status(1).await, TaskStatus::Parked);
-    boat.runtime.answer(TaskId(1), None, "stop calling, say why".to_owned()).await.unwrap();
+    boat.runtime.answer(TaskId(1), None, "phone the yard, then say why".to_owned()).await.unwrap();
     let report = boat.task_ended(1).await;
     assert_eq!((report.status, report.attempt), (TaskStatus::Done, 1));
     assert!(report.answer.starts_with("It cannot be built here."), "{}", report.answer);
