@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::front::{ResultFront, TaskFront};
 use super::{TaskDir, TaskError, TaskReport, TaskStatus};
 use crate::markdown;
+use crate::message::Spent;
 
 /// There was more than one attempt.
 const RESUMED: &str = ".resumed";
@@ -54,6 +55,13 @@ impl TaskDir {
             Some(document.front.report(self, document.body.trim_end().to_owned()))
         };
         (1..attempt).filter_map(read).collect()
+    }
+
+    /// What the attempts before this report's cost and it itself, as far as their files are there.
+    pub fn total(&self, report: &TaskReport) -> Spent {
+        let mut total = report.spent;
+        self.earlier(report.attempt).iter().for_each(|earlier| total.add(earlier.spent));
+        total
     }
 
     /// Remembers that a person ended the attempt, whatever becomes of the program before the attempt is over.

@@ -64,6 +64,11 @@ pub(super) struct ResultFront {
     /// Calls whose price nobody knows. Files of early versions know no cost at all.
     #[serde(default)]
     cost_unknown_calls: Option<u32>,
+    /// The same over all attempts, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost_all_attempts: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost_all_attempts_unknown_calls: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     verified: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -139,6 +144,8 @@ impl ResultFront {
             usage: report.usage,
             cost: report.spent.dollars(),
             cost_unknown_calls: Some(report.spent.unknown),
+            cost_all_attempts: report.total.dollars().filter(|_| report.attempt > 1),
+            cost_all_attempts_unknown_calls: (report.attempt > 1).then_some(report.total.unknown),
             verified: report.verified.clone(),
             files: report.files.clone(),
             assumptions: report.assumptions.clone(),
@@ -149,6 +156,12 @@ impl ResultFront {
         // A clock that was set in between makes the difference of the two times worth nothing.
         let between = || Duration::try_from(self.ended.duration_since(self.started?)).ok();
         let took = self.took_ms.map(Duration::from_millis).or_else(between);
+        let spent = Spent {
+            known: self.cost.and_then(Usd::from_dollars).unwrap_or_default(),
+            unknown: self.cost_unknown_calls.unwrap_or(if self.cost.is_some() { 0 } else { self.turns }),
+        };
+        let all =
+            |unknown| Spent { known: self.cost_all_attempts.and_then(Usd::from_dollars).unwrap_or_default(), unknown };
         TaskReport {
             id: dir.id(),
             title: self.title,
@@ -157,10 +170,7 @@ impl ResultFront {
             answer,
             turns: self.turns,
             usage: self.usage,
-            spent: Spent {
-                known: self.cost.and_then(Usd::from_dollars).unwrap_or_default(),
-                unknown: self.cost_unknown_calls.unwrap_or(if self.cost.is_some() { 0 } else { self.turns }),
-            },
+            spent,
             started: self.started,
             ended: self.ended,
             took: took.unwrap_or(Duration::ZERO),
@@ -168,6 +178,7 @@ impl ResultFront {
             verified: self.verified,
             files: self.files,
             assumptions: self.assumptions,
+            total: self.cost_all_attempts_unknown_calls.map_or(spent, all),
         }
     }
 }

@@ -128,6 +128,8 @@ pub struct TaskReport {
     pub files: Vec<String>,
     /// Questions that nobody answered, and the default that was taken.
     pub assumptions: Vec<String>,
+    /// What all attempts so far cost, this one included.
+    pub total: Spent,
 }
 
 /// Text that is no priority.

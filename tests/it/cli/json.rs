@@ -134,6 +134,7 @@ fn a_workers_comings_and_goings_are_lines_of_their_own() {
         verified: Vec::new(),
         files: Vec::new(),
         assumptions: Vec::new(),
+        total: Spent::default(),
     };
     let note = Note { id: NoteId(3), kind: NoteKind::FollowUp, text: "then tidy".into() };
     let news = vec![

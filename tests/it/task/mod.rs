@@ -47,6 +47,7 @@ fn report(dir: &TaskDir) -> TaskReport {
         verified: vec!["cargo test: exit 0".to_owned()],
         files: vec!["src/main.rs".to_owned()],
         assumptions: vec!["q_001 JWT or cookie? jwt".to_owned()],
+        total: Spent { known: Usd(12_345_678), unknown: 1 },
     }
 }
 

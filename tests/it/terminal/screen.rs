@@ -151,6 +151,7 @@ fn a_worker_is_told_by_its_news_and_by_the_notes_it_has_seen() {
         verified: Vec::new(),
         files: Vec::new(),
         assumptions: Vec::new(),
+        total: Spent::default(),
     };
     let mut lines = screen.show(&envelope(task.clone(), News::TaskQueued { title: "check docs".into(), ahead: 2 }));
     lines.extend(screen.show(&envelope(task.clone(), News::TaskStarted { title: "check docs".into() })));

@@ -79,6 +79,7 @@ fn a_tasks_end_says_how_when_and_where() {
         verified: Vec::new(),
         files: Vec::new(),
         assumptions: Vec::new(),
+        total: Spent::default(),
     };
     let line = ended(PLAIN, &report, Path::new("/w"));
     assert_eq!(line, "✓ t_004 done 41s · check docs · .tasks/t_004/result.md");
