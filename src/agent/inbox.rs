@@ -23,8 +23,9 @@ const LAST_POSTS: Duration = Duration::from_secs(10);
 /// Makes the two ends for one run; notes are numbered from what is given.
 pub fn channel(numbers: impl Into<Numbers>) -> (Tiller, Inbox) {
     let queue = Mutex::default();
-    let (numbers, settled, abort) = (numbers.into(), Notify::new(), CancellationToken::new());
-    let shared = Arc::new(Shared { queue, numbers, settled, abort, interrupted: AtomicBool::new(false) });
+    let (numbers, settled, steered) = (numbers.into(), Notify::new(), Notify::new());
+    let (abort, interrupted) = (CancellationToken::new(), AtomicBool::new(false));
+    let shared = Arc::new(Shared { queue, numbers, settled, steered, abort, interrupted });
     (Tiller { shared: Arc::clone(&shared) }, Inbox { shared })
 }
 
@@ -94,6 +95,8 @@ struct Shared {
     numbers: Numbers,
     /// A place that was reserved is taken or given up.
     settled: Notify,
+    /// A steer was put into the queue.
+    steered: Notify,
     abort: CancellationToken,
     /// The program ends; nobody asked for the end of this run.
     interrupted: AtomicBool,
@@ -190,6 +193,17 @@ impl Tiller {
         queue.take_all()
     }
 
+    /// Waits until a steer waits to be heard.
+    pub async fn steered(&self) {
+        loop {
+            let next = self.shared.steered.notified();
+            if !self.shared.lock().steers.is_empty() {
+                return;
+            }
+            next.await;
+        }
+    }
+
     /// The run takes no more notes.
     pub fn is_sealed(&self) -> bool {
         self.shared.lock().sealed
@@ -213,6 +227,8 @@ impl Slot {
             return Err(Unheard::Sealed(text));
         }
         queue.put(Note { id, kind, text });
+        drop(queue);
+        self.shared.steered.notify_waiters();
         Ok(id)
     }
 }
@@ -302,6 +318,11 @@ impl Inbox {
     /// order in which they were sent. To be asked after the run.
     pub fn take_unheard(&mut self) -> Vec<Note> {
         self.shared.lock().take_all()
+    }
+
+    /// The other end.
+    pub fn tiller(&self) -> Tiller {
+        Tiller { shared: Arc::clone(&self.shared) }
     }
 
     /// The id that the next note gets.
