@@ -157,6 +157,7 @@ fn of_role(role: &Role) -> String {
         (!role.without.is_empty()).then(|| format!("without {}", role.without.join(" "))),
         role.skills.as_ref().map(|skills| list("skills", skills)),
         role.max_turns.map(|turns| format!("{turns} turns")),
+        (!role.budget.is_unlimited()).then(|| format!("budget {}", role.budget)),
     ];
     let own: Vec<String> = own.into_iter().flatten().collect();
     format!("{} ({from}): {}", role.name, if own.is_empty() { "as any worker".to_owned() } else { own.join(", ") })

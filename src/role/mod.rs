@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::markdown::Notice;
+use crate::message::Budget;
 use crate::workspace::Workspace;
 use crate::workspace::defaults::Layer;
 
@@ -27,6 +28,8 @@ pub struct Role {
     pub skills: Option<Vec<String>>,
     /// Model calls it may make; `None` leaves it to the configuration.
     pub max_turns: Option<u32>,
+    /// What each of its tasks may use, where the brief does not say.
+    pub budget: Budget,
     /// Whoever calls it does not wait for it.
     pub background: bool,
     /// Its instructions, with `{{task}}` where the task goes.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::words::{self, ABOUT, FIELDS, WITHOUT_EFFECT};
 use super::{Known, Role, Scope};
 use crate::markdown::{self, Document, Notice};
+use crate::message::Budget;
 use crate::workspace::Workspace;
 use crate::workspace::defaults::{self, Layer};
 
@@ -94,6 +95,7 @@ impl Found<'_> {
             skills: names(front, "skills")?,
             model: self.model(path, front),
             max_turns: self.max_turns(path, front),
+            budget: budget(front)?,
             background: self.background(path, front),
             body: document.body.trim().replace("{{ task }}", "{{task}}"),
             layer,
@@ -221,6 +223,11 @@ fn placed(path: &Path, line: Option<usize>, what: &str) -> String {
 
 fn text(front: &Value, field: &str) -> Option<String> {
     front[field].as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn budget(front: &Value) -> Result<Budget, String> {
+    let Some((field, value)) = words::written(front, "budget") else { return Ok(Budget::default()) };
+    Budget::read(value).map_err(|error| format!("{field}: {error}"))
 }
 
 /// The names that a field lists; `None` when it is absent.

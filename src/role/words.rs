@@ -25,7 +25,7 @@ pub(super) const WITHOUT_EFFECT: [&str; 6] = ["permissionMode", "mcpServers", "h
 pub(super) const ABOUT: [&str; 4] = ["title", "tags", "version", "color"];
 
 /// Our fields, each with the other names it has.
-pub(super) const FIELDS: [(&str, &[&str]); 8] = [
+pub(super) const FIELDS: [(&str, &[&str]); 9] = [
     ("name", &[]),
     ("description", &[]),
     ("model", &[]),
@@ -33,6 +33,7 @@ pub(super) const FIELDS: [(&str, &[&str]); 8] = [
     ("disallowedTools", &["disallowed_tools", "disallowed-tools"]),
     ("skills", &[]),
     ("maxTurns", &["max_turns", "max_steps", "max_iterations"]),
+    ("budget", &["limits"]),
     ("background", &[]),
 ];
 
