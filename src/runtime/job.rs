@@ -8,6 +8,7 @@ use ractor::ActorRef;
 
 use super::control::{Control, Door, Ration};
 use super::crew::CrewMsg;
+use super::evidence::Evidence;
 use super::feed::Source;
 use super::handover;
 use super::launch::{Home, Run, fly};
@@ -52,9 +53,10 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> Carried {
     let job = Arc::new(job);
     let ration = Arc::new(Ration::default());
     let mut before = Tally::default();
+    let mut seen = None;
     let home = match prepare(job.clone(), ration.clone()).await {
-        Ok(Prepared { agent, session, before: paid, opening }) => {
-            before = paid;
+        Ok(Prepared { agent, session, evidence, before: paid, opening }) => {
+            (before, seen) = (paid, Some(evidence.clone()));
             job.meter.window(agent.limits.context_window);
             let (id, model) = (job.id().to_string(), agent.model.id().to_string());
             let recorded = Recorded {
@@ -64,7 +66,8 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> Carried {
                 opening: &opening,
                 call: job.patron.call.clone(),
             };
-            let events = events(&job, ration, job.site.records.watch(&recorded));
+            let own: Arc<dyn Observer> = evidence;
+            let events = events(&job, ration, job.site.records.watch(&recorded).into_iter().chain([own]));
             fly(Run { agent, session, inbox, events }).await
         }
         Err(why) => {
@@ -76,10 +79,15 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> Carried {
             Home { session: None, ending, fault: None, interrupted: false, unheard: Vec::new() }
         }
     };
-    match park::rests(&job, home).await {
-        Ok(rests) => rests,
-        Err(home) => Carried::Over(Box::new(close(&job.site, job.dir.clone(), report(&job, home, before)).await)),
+    let home = match park::rests(&job, home).await {
+        Ok(rests) => return rests,
+        Err(home) => home,
+    };
+    let mut report = report(&job, home, before);
+    if let Some(seen) = seen {
+        seen.fill(&mut report);
     }
+    Carried::Over(Box::new(close(&job.site, job.dir.clone(), report).await))
 }
 
 /// Writes result.md. If the disk refuses, the report says so: it is then the only place with the answer.
@@ -87,6 +95,7 @@ pub(super) async fn close(site: &Site, dir: TaskDir, mut report: TaskReport) -> 
     let mut written = report.clone();
     let finish = move || {
         written.assumptions = dir.close_questions(&ask::moot(written.status));
+        written.total = dir.total(&written);
         dir.finish(&written).map(|()| written)
     };
     let why = match site.on_disk(finish).await {
@@ -121,6 +130,7 @@ fn events(job: &Job, ration: Arc<Ration>, records: impl IntoIterator<Item = Arc<
 struct Prepared {
     agent: Agent,
     session: Session,
+    evidence: Arc<Evidence>,
     /// Of earlier attempts.
     before: Tally,
     opening: String,
@@ -137,11 +147,14 @@ async fn prepare(job: Arc<Job>, ration: Arc<Ration>) -> Result<Prepared, String>
             patron: job.patron.clone(),
             depth: task.brief.depth,
             ration,
+            tiller: None,
         };
         let mut agent = assemble::worker(&job.site, &task, control)?;
         let path = job.site.journal(job.id());
         let opened = journal(&path, &task, job.site.durability()).map_err(|error| error.to_string())?;
         let Opened { session, opening, goes_on } = opened;
+        let evidence = Evidence::of(agent.tools.clone(), job.site.config.workspace.root(), job.dir.path());
+        evidence.recall(session.context());
         let mut before = session.bill().total();
         if goes_on {
             before = Tally::default();
@@ -152,7 +165,7 @@ async fn prepare(job: Arc<Job>, ration: Arc<Ration>) -> Result<Prepared, String>
             }
             agent.limits.max_turns = agent.limits.max_turns.map(|most| most.saturating_sub(spent.calls));
         }
-        Ok(Prepared { agent, session, before, opening })
+        Ok(Prepared { agent, session, evidence: Arc::new(evidence), before, opening })
     });
     prepared.await.unwrap_or_else(|panic| Err(format!("a fault inside the program: {panic}")))
 }
@@ -271,6 +284,7 @@ fn report(job: &Job, home: Home, before: Tally) -> TaskReport {
         verified: Vec::new(),
         files: Vec::new(),
         assumptions: Vec::new(),
+        total: Spent::default(),
     };
     job.meter.fill(&mut report, job.begun);
     if let Some(session) = &home.session {

@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::evidence::Evidence;
 use super::{adopt, ask};
-use crate::message::Tally;
+use crate::message::{Spent, Tally};
 use crate::session::{End, Record, Session, SessionError, SessionId};
 use crate::task::{self, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, now};
 use crate::workspace::Workspace;
@@ -111,8 +112,9 @@ fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task) -> Result<Option<Se
         None if task.status.is_over() => Ok(None),
         None => {
             let path = workspace.worker_sessions().join(format!("{}.jsonl", dir.id()));
-            let mut report = rebuilt(dir, task, &path);
+            let mut report = rebuilt(workspace.root(), dir, task, &path);
             report.assumptions = dir.close_questions(&ask::moot(report.status));
+            report.total = dir.total(&report);
             dir.finish(&report)?;
             dir.progress(&format!("{}: the program ended before it could say so", report.status))?;
             Ok(Some(Settled { report, was_open: true }))
@@ -122,7 +124,7 @@ fn settle(workspace: &Workspace, dir: &TaskDir, task: &Task) -> Result<Option<Se
 
 /// The report that the ended program owed: the journal's own ending if it has one, else that the task was interrupted,
 /// which the journal is told first.
-fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
+fn rebuilt(root: &Path, dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
     let session = journal.exists().then(|| closed(dir, task, journal)).flatten();
     let began = |session: &&Session| session.attempt().max(1) == task.attempt;
     let answer = || session.as_ref().and_then(|session| session.context().last()).map(|message| message.text());
@@ -138,8 +140,9 @@ fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
     };
     let mut before = Tally::default();
     dir.earlier(task.attempt).iter().for_each(|report| before.add(report.tally()));
-    let Tally { calls, usage, spent } = session.map(|session| session.bill().total().since(before)).unwrap_or_default();
-    TaskReport {
+    let paid = session.as_ref().map(|session| session.bill().total().since(before));
+    let Tally { calls, usage, spent } = paid.unwrap_or_default();
+    let mut report = TaskReport {
         id: dir.id(),
         title: task.brief.title.clone(),
         attempt: task.attempt,
@@ -155,7 +158,11 @@ fn rebuilt(dir: &TaskDir, task: &Task, journal: &Path) -> TaskReport {
         verified: Vec::new(),
         files: Vec::new(),
         assumptions: Vec::new(),
-    }
+        total: Spent::default(),
+    };
+    let seen = session.and_then(|session| Evidence::in_journal(root, dir.path(), session.context()));
+    seen.iter().for_each(|seen| seen.fill(&mut report));
+    report
 }
 
 /// The journal of a task that is over, with its end written down. Calls that were open are answered on the way.
