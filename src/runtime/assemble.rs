@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use super::control::{self, Control};
+use super::notes::Notes;
 use super::roles::{asked_for, named_agents};
 use super::site::Site;
 use super::{history, ledger, purse};
 use crate::agent::{Agent, Limits, Summariser};
 use crate::markdown::Notice;
+use crate::message::Budget;
 use crate::model::{Model, ModelId};
 use crate::prompt::{self, Sources};
 use crate::role::Role;
@@ -32,7 +34,8 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     // A conversation that leaves no file has nothing to look through.
     let journal =
         Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
-    let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain([control::answer(&control)]);
+    let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
+    let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(asked);
     let tools = tools.chain(control::tools(control)).chain(journal.iter().flat_map(|journal| history::tools(journal)));
     let prompt = prompt::main(&sources);
     let of_sets = skills.notices().iter().chain(roles.notices()).map(Notice::to_string);
@@ -70,14 +73,17 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let ask = control::ask(&control, task.dir.id());
     let may_dispatch = control.depth < config.crew.depth;
     let control = may_dispatch.then(|| control::tools(control)).into_iter().flatten();
+    let rights = rights(site, task)?;
+    let notes = role.map(|role| Notes::of(role, &rights));
+    let noted = notes.as_ref().and_then(Notes::part).unwrap_or_default();
     let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
-    let tools = own_tools(site, rights(site, task)?).into_iter().chain(skills.tool()).chain(control);
-    let tools = tools.chain([ask]).chain(history::tools(&journal));
+    let tools = own_tools(site, rights).into_iter().chain(skills.tool()).chain(control);
+    let tools = tools.chain([ask]).chain(history::tools(&journal)).chain(notes.map(Notes::tool));
     Ok(Agent {
         summariser: summariser(site, model.id()),
         counter: site.counters.of(model.id()),
         tools: toolbox(site, tools, |name| role.is_none_or(|role| role.allows(name)))?,
-        system: prompt::worker(&sources).text,
+        system: prompt::worker(&sources).text + &noted,
         limits: limits(site, &task.brief, role, model.id()),
         artifacts: task.dir.artifacts(),
         ledger: None,
@@ -86,19 +92,22 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     })
 }
 
-/// The model of a brief, if that and its role exist and its budget can be held.
-pub(super) fn fits(site: &Site, brief: &Brief) -> Result<ModelId, String> {
-    let model = match brief.agent.is_none() {
+/// The model of a brief and what it may use, if the model and its role exist and the budget can be held. The brief's
+/// word goes before the role's, that before the setting for workers.
+pub(super) fn fits(site: &Site, brief: &Brief) -> Result<(ModelId, Budget), String> {
+    let (model, own) = match brief.agent.is_none() {
         // Nothing on the disk has a say.
-        true => worker_model(site, brief, None)?,
+        true => (worker_model(site, brief, None)?, Budget::default()),
         false => {
             let skills = Skills::discover(&site.config.workspace);
             let roles = named_agents(&site.config, &skills, &site.extra_tools);
-            worker_model(site, brief, asked_for(&roles, brief)?)?
+            let role = asked_for(&roles, brief)?;
+            (worker_model(site, brief, role)?, role.map_or_else(Budget::default, |role| role.budget))
         }
     };
-    purse::is_priced(site, brief.budget, model.id())?;
-    Ok(model.id().clone())
+    let budget = brief.budget.or(own).or(site.config.worker_budget);
+    purse::is_priced(site, budget, model.id())?;
+    Ok((model.id().clone(), budget))
 }
 
 /// The brief's word goes before the role's, that before the setting for workers, and that before the main agent's model.

@@ -21,7 +21,7 @@ use super::title;
 use super::upkeep;
 use super::{RunId, SessionGone};
 use crate::agent::Agent;
-use crate::agent::inbox::Inbox;
+use crate::agent::inbox::{Inbox, Tiller};
 use crate::event::{AgentEvent, Ending, Events, Observer};
 use crate::message::{Message, Note};
 use crate::model::Fault;
@@ -242,7 +242,7 @@ impl Conduct {
             Ok(session) => session,
             Err(why) => return self.failed(None, why, answer),
         };
-        let (agent, session) = match self.prepare(session, records).await {
+        let (agent, session) = match self.prepare(session, records, inbox.tiller()).await {
             Prepared::Ready(agent, session) => (*agent, *session),
             Prepared::Failed(session, why) => return self.failed(session.map(|session| *session), why, answer),
         };
@@ -254,7 +254,7 @@ impl Conduct {
         let events = self.events.clone();
         let flight = Run { agent, session, inbox, events };
         let home = if shortens.is_some() { shorten(flight).await } else { fly(flight).await };
-        self.relayed(tasks).await;
+        self.relayed(tasks.into_iter().chain(self.ration.take_brought()).collect()).await;
         upkeep::look(&self.site);
         let aborted = home.ending == Ending::Aborted;
         Conducted { session: home.session, heard: true, aborted, fault: home.fault, unheard: home.unheard }
@@ -262,8 +262,8 @@ impl Conduct {
 
     /// Builds the agent from the files of this moment and writes down what was said. The session comes back either way,
     /// unless a panic took it.
-    async fn prepare(&self, mut session: Session, records: Vec<Record>) -> Prepared {
-        let (site, control) = (self.site.clone(), self.control());
+    async fn prepare(&self, mut session: Session, records: Vec<Record>, tiller: Tiller) -> Prepared {
+        let (site, control) = (self.site.clone(), self.control(tiller));
         let prepared = self.site.on_disk(move || {
             let written = assemble::main(&site, control).and_then(|agent| {
                 let mut say = |record| match is_new(&session, &record) {
@@ -288,13 +288,14 @@ impl Conduct {
         ready.map_or_else(|why| Prepared::Failed(None, why), |(agent, session)| Prepared::Ready(agent, session))
     }
 
-    fn control(&self) -> Control {
+    fn control(&self, tiller: Tiller) -> Control {
         Control {
             crew: Door::to(self.crew.clone(), self.site.clone()),
             own: "main".to_owned(),
             patron: self.patron.clone(),
             depth: 0,
             ration: self.ration.clone(),
+            tiller: Some(tiller),
         }
     }
 

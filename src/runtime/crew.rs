@@ -5,17 +5,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, MessagingErr, RpcReplyPort, SupervisionEvent};
+use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 
+use super::call::{Caller, Callers};
 use super::feed::{News, Source};
 use super::grace;
 use super::job::{self, Job};
 use super::mail::{self, Ears, Letter};
-use super::main_agent::MainMsg;
 use super::order::{self, Described};
 use super::park::{ParkMsg, Parking, RESTED};
 use super::pending::Clock;
-use super::purse;
 use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
@@ -24,8 +23,7 @@ use super::waiting::Waiting;
 use super::worker::{Assignment, OVER, Worker, WorkerMsg};
 use super::{ControlError, TaskRow};
 use crate::message::{NoteId, Spent, Usage};
-use crate::session::Durability;
-use crate::task::{Brief, TaskDir, TaskId, TaskReport, TaskStatus, now};
+use crate::task::{Brief, TaskId, TaskReport, TaskStatus, now};
 
 /// What is said of a task that was aborted while it waited.
 const NOT_STARTED: &str = "Ended before it was started; nothing was done.";
@@ -37,6 +35,8 @@ pub(super) struct Crew;
 pub(super) enum CrewMsg {
     /// Take on a task.
     Dispatch(Box<Brief>, Patron, Dispatched),
+    /// Take on a task whose report goes to a call that waits for it.
+    Call(Box<(Brief, Caller)>, Patron, Dispatched),
     /// Take a task on again.
     Resume(TaskId, Patron, Dispatched),
     /// Its files say so, or it may not go on.
@@ -69,7 +69,8 @@ pub(super) struct Founding {
 /// What the crew is.
 pub(super) struct State {
     pub(super) site: Arc<Site>,
-    last: u32,
+    pub(super) last: u32,
+    pub(super) callers: Callers,
     pub(super) tasks: HashMap<TaskId, Entry>,
     pub(super) queue: Waiting,
     pub(super) running: usize,
@@ -83,7 +84,8 @@ impl Actor for Crew {
 
     async fn pre_start(&self, _: ActorRef<CrewMsg>, given: Founding) -> Result<State, ActorProcessingErr> {
         let Founding { site, last } = given;
-        Ok(State { site, last, tasks: HashMap::new(), queue: Waiting::default(), running: 0, clock: Clock::default() })
+        let (queue, clock) = (Waiting::default(), Clock::default());
+        Ok(State { site, last, callers: Callers::new(), tasks: HashMap::new(), queue, running: 0, clock })
     }
 
     async fn handle(
@@ -94,6 +96,7 @@ impl Actor for Crew {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             CrewMsg::Dispatch(brief, patron, reply) => state.dispatch(&myself, *brief, patron, reply),
+            CrewMsg::Call(call, patron, reply) => state.call(&myself, *call, patron, reply),
             CrewMsg::Described(id, written) => {
                 state.described(&myself, id, written);
                 state.advance(&myself).await;
@@ -144,7 +147,7 @@ impl Actor for Crew {
 
 impl State {
     /// The number is claimed here, so that numbers rise in the order of the calls; task.md is written elsewhere.
-    fn dispatch(&mut self, myself: &ActorRef<CrewMsg>, brief: Brief, patron: Patron, reply: Dispatched) {
+    pub(super) fn dispatch(&mut self, myself: &ActorRef<CrewMsg>, brief: Brief, patron: Patron, reply: Dispatched) {
         let dir = match self.admit(&brief) {
             Ok(dir) => dir,
             Err(refusal) => {
@@ -181,21 +184,6 @@ impl State {
             parking: Parking::default(),
         };
         self.tasks.insert(id, entry);
-    }
-
-    fn admit(&self, brief: &Brief) -> Result<TaskDir, ControlError> {
-        let limits = &self.site.config.crew;
-        if brief.body.trim().is_empty() {
-            return Err(ControlError::EmptyBrief);
-        }
-        if brief.depth > limits.depth {
-            return Err(ControlError::TooDeep { depth: brief.depth, limit: limits.depth });
-        }
-        self.has_room()?;
-        let claimed = TaskDir::claim(&self.site.config.workspace.tasks(), self.last);
-        let dir = claimed.map_err(|error| ControlError::Files(error.to_string()))?;
-        purse::set_aside(&self.site, &dir, brief)?;
-        Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
     }
 
     pub(super) fn described(
@@ -348,6 +336,7 @@ impl State {
             verified: Vec::new(),
             files: Vec::new(),
             assumptions: Vec::new(),
+            total: Spent::default(),
         };
         entry.fill(&mut report);
         if let Stage::Running { meter, begun, .. } = std::mem::replace(&mut entry.stage, Stage::Closing) {
@@ -373,11 +362,7 @@ impl State {
         self.close_questions(&mut entry, report.status);
         self.site.feed.tell(Source::Task(report.id), News::TaskEnded(report.clone()));
         self.release(report.id, report.status);
-        if let Err(MessagingErr::SendErr(MainMsg::Report(report, _))) =
-            entry.patron.main.cast(MainMsg::Report(Box::new(report), entry.token))
-        {
-            self.site.keep(&entry.patron.session, *report);
-        }
+        self.hand(report, &entry.patron, entry.token);
         self.site.note_end();
         upkeep::look(&self.site);
     }

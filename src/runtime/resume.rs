@@ -143,6 +143,22 @@ impl State {
         self.tasks.insert(id, entry);
     }
 
+    /// Whether a new task may begin; its number and its money are set aside.
+    pub(super) fn admit(&self, brief: &Brief) -> Result<TaskDir, ControlError> {
+        let limits = &self.site.config.crew;
+        if brief.body.trim().is_empty() {
+            return Err(ControlError::EmptyBrief);
+        }
+        if brief.depth > limits.depth {
+            return Err(ControlError::TooDeep { depth: brief.depth, limit: limits.depth });
+        }
+        self.has_room()?;
+        let claimed = TaskDir::claim(&self.site.config.workspace.tasks(), self.last);
+        let dir = claimed.map_err(|error| ControlError::Files(error.to_string()))?;
+        purse::set_aside(&self.site, &dir, brief)?;
+        Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
+    }
+
     pub(super) fn has_room(&self) -> Result<(), ControlError> {
         let limits = &self.site.config.crew;
         if self.site.is_closing() {

@@ -21,7 +21,7 @@ pub fn named_agents(config: &Config, skills: &Skills, extra: &[std::sync::Arc<dy
     };
     let extra = extra.iter().map(|tool| tool.spec().name.clone());
     let mut tools: Vec<String> = tools::NAMES.iter().map(ToString::to_string).chain(extra).collect();
-    tools.extend(["load_skill"].iter().chain(&control::NAMES).chain(&history::NAMES).map(ToString::to_string));
+    tools.extend(["load_skill", "note"].iter().chain(&control::NAMES).chain(&history::NAMES).map(ToString::to_string));
     tools.sort_unstable();
     let skills: Vec<String> = skills.list().iter().map(|skill| skill.name.clone()).collect();
     let model = |named: &str| {

@@ -1,7 +1,6 @@
 //! The tool `dispatch`: work goes to the crew, the id comes back at once.
 
 use std::sync::LazyLock;
-use std::sync::atomic::Ordering;
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
@@ -13,9 +12,6 @@ use crate::runtime::roster::Patron;
 use crate::task::{Brief, NoPriority, Priority};
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
-
-/// Dispatches that one answer of a model may hold.
-const PER_TURN: u32 = 64;
 
 static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
     Signature::of::<Args>("dispatch", include_str!("dispatch.md"), false).understanding(&[
@@ -67,11 +63,7 @@ impl Dispatch {
     }
 
     async fn dispatch(&self, args: Args, call: &CallId) -> Result<String, ToolError> {
-        if self.control.ration.used.fetch_add(1, Ordering::Relaxed) >= PER_TURN {
-            let text =
-                format!("{PER_TURN} tasks were dispatched in this turn, which is the most; dispatch the rest later");
-            return Err(ToolError::new(text));
-        }
+        self.control.ration.take()?;
         let budget = args.budget.as_deref().map(str::trim).filter(|budget| !budget.is_empty());
         let budget = budget.map(str::parse).transpose();
         let budget: Option<Budget> = budget.map_err(|error: BudgetError| ToolError::new(error.to_string()))?;

@@ -8,19 +8,20 @@ use ractor::rpc::CallResult;
 use ractor::{ActorRef, RpcReplyPort};
 
 use crate::config::Authority;
-use crate::message::NoteId;
+use crate::message::{Budget, NoteId};
 use crate::model::ModelId;
 use crate::runtime::adopt::Adoption;
 use crate::runtime::answer::Replied;
 use crate::runtime::ask::{Asking, Order};
 use crate::runtime::assemble;
+use crate::runtime::call::Caller;
 use crate::runtime::crew::CrewMsg;
 use crate::runtime::feed::{News, Source};
 use crate::runtime::mail::Letter;
 use crate::runtime::order;
 use crate::runtime::park::ParkMsg;
 use crate::runtime::purse::{self, Grant};
-use crate::runtime::roster::Patron;
+use crate::runtime::roster::{Dispatched, Patron};
 use crate::runtime::site::Site;
 use crate::runtime::{ControlError, TaskDetail, TaskRow};
 use crate::task::{self, Brief, Question, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, one_line};
@@ -43,6 +44,11 @@ impl Door {
         Door { crew, site }
     }
 
+    /// What runs and commands share.
+    pub(in crate::runtime) fn site(&self) -> Arc<Site> {
+        self.site.clone()
+    }
+
     pub(in crate::runtime) async fn dispatch(&self, brief: Brief, patron: Patron) -> Result<TaskId, ControlError> {
         self.grant(brief, patron).await.map(|(id, _)| id)
     }
@@ -50,11 +56,29 @@ impl Door {
     /// Hands work to the crew, and says what it may use.
     pub(in crate::runtime) async fn grant(
         &self,
-        mut brief: Brief,
+        brief: Brief,
         patron: Patron,
     ) -> Result<(TaskId, Grant), ControlError> {
+        self.order(brief, |brief, reply| CrewMsg::Dispatch(Box::new(brief), patron, reply)).await
+    }
+
+    /// Hands work to the crew for a call that waits for the report.
+    pub(in crate::runtime) async fn call(
+        &self,
+        brief: Brief,
+        caller: Caller,
+        patron: Patron,
+    ) -> Result<TaskId, ControlError> {
+        let order = |brief, reply| CrewMsg::Call(Box::new((brief, caller)), patron, reply);
+        self.order(brief, order).await.map(|(id, _)| id)
+    }
+
+    async fn order(
+        &self,
+        mut brief: Brief,
+        order: impl FnOnce(Brief, Dispatched) -> CrewMsg,
+    ) -> Result<(TaskId, Grant), ControlError> {
         brief.title = title(&brief);
-        brief.budget = brief.budget.or(self.site.config.worker_budget);
         brief.after.sort_unstable();
         brief.after.dedup();
         if let Some(outside) = brief.touches.iter().find(|path| !is_below(path)) {
@@ -65,9 +89,10 @@ impl Door {
             let checked = self.site.on_disk(move || order::check(&tasks, &after)).await;
             checked.map_err(ControlError::Files)??;
         }
-        let model = self.fits(&brief).await?;
+        let (model, budget) = self.fits(&brief).await?;
+        brief.budget = budget;
         let asked = brief.clone();
-        let id = self.request(|reply| CrewMsg::Dispatch(Box::new(brief), patron, reply)).await??;
+        let id = self.request(|reply| order(brief, reply)).await??;
         let site = self.site.clone();
         let grant = self.site.on_disk(move || purse::grant(&site, &asked, &model)).await.unwrap_or_default();
         if !grant.is_empty() {
@@ -77,13 +102,14 @@ impl Door {
     }
 
     /// A role or a model that does not exist, or a budget that nobody can hold, is refused here, where somebody can still
-    /// name another. Answers with the model.
-    async fn fits(&self, brief: &Brief) -> Result<ModelId, ControlError> {
+    /// name another. Answers with the model and the budget.
+    async fn fits(&self, brief: &Brief) -> Result<(ModelId, Budget), ControlError> {
         let config = &self.site.config;
         if brief.agent.is_none() && brief.model.is_none() && config.cast.worker.is_none() {
             // At once: dispatches side by side keep their order.
-            purse::is_priced(&self.site, brief.budget, &config.choice.id).map_err(ControlError::Unfit)?;
-            return Ok(config.choice.id.clone());
+            let budget = brief.budget.or(config.worker_budget);
+            purse::is_priced(&self.site, budget, &config.choice.id).map_err(ControlError::Unfit)?;
+            return Ok((config.choice.id.clone(), budget));
         }
         let (site, brief) = (self.site.clone(), brief.clone());
         let fits = move || assemble::fits(&site, &brief);

@@ -4,18 +4,21 @@
 mod abort;
 mod answer;
 mod ask;
+mod call_agent;
 mod dispatch;
 mod door;
 mod steer;
 mod tasks;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) use door::Door;
 
 use super::roster::Patron;
+use crate::agent::inbox::Tiller;
 use crate::event::{AgentEvent, Observer};
+use crate::role::Roles;
 use crate::task::TaskId;
 use crate::tool::{Tool, ToolError};
 
@@ -29,16 +32,20 @@ pub(super) struct Control {
     pub(super) patron: Patron,
     /// How many dispatches lie above the agent: 0 for a main agent.
     pub(super) depth: u32,
-    /// Dispatches made in the current turn.
+    /// What its calls share.
     pub(super) ration: Arc<Ration>,
+    /// Tells when the run of a main agent is steered; a worker's does not wait for others.
+    pub(super) tiller: Option<Tiller>,
 }
 
-/// Counts the dispatches of a turn; each turn begins at zero. Knows whether a person is there.
+/// What the calls of a run share: how many dispatches a turn has made, each turn from zero, whether a person is there,
+/// and the reports that calls have brought.
 #[derive(Default)]
 pub(super) struct Ration {
     used: AtomicU32,
     /// A person has spoken in this run.
     attended: AtomicBool,
+    brought: Mutex<Vec<(TaskId, u32)>>,
 }
 
 impl Ration {
@@ -49,6 +56,25 @@ impl Ration {
 
     fn is_attended(&self) -> bool {
         self.attended.load(Ordering::Relaxed)
+    }
+
+    /// A call is the only one to have this report, of this attempt.
+    fn brought(&self, task: TaskId, attempt: u32) {
+        self.brought.lock().unwrap_or_else(PoisonError::into_inner).push((task, attempt));
+    }
+
+    /// The reports that calls have brought.
+    pub(super) fn take_brought(&self) -> Vec<(TaskId, u32)> {
+        std::mem::take(&mut self.brought.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes one dispatch.
+    fn take(&self) -> Result<(), ToolError> {
+        if self.used.fetch_add(1, Ordering::Relaxed) < PER_TURN {
+            return Ok(());
+        }
+        let text = format!("{PER_TURN} tasks were dispatched in this turn, which is the most; dispatch the rest later");
+        Err(ToolError::new(text))
     }
 }
 
@@ -64,7 +90,10 @@ impl Observer for Ration {
 }
 
 /// The names of the tools with which an agent commands the crew.
-pub(super) const NAMES: [&str; 6] = ["abort", "answer", "ask", "dispatch", "steer", "tasks"];
+pub(super) const NAMES: [&str; 7] = ["abort", "answer", "ask", "call_agent", "dispatch", "steer", "tasks"];
+
+/// Dispatches that one answer of a model may hold.
+const PER_TURN: u32 = 64;
 
 /// The tool with which the worker of a task asks.
 pub(super) fn ask(control: &Control, task: TaskId) -> Arc<dyn Tool> {
@@ -85,6 +114,12 @@ pub(super) fn tools(control: Control) -> Vec<Arc<dyn Tool>> {
         Arc::new(abort::Abort::of(crew.clone())),
         Arc::new(tasks::Tasks::of(crew)),
     ]
+}
+
+/// call_agent, for a main agent that has agents to call.
+pub(super) fn call_agent(control: &Control, roles: &Roles) -> Option<Arc<dyn Tool>> {
+    let tiller = control.tiller.clone().filter(|_| !roles.list().is_empty())?;
+    Some(Arc::new(call_agent::CallAgent::of(control.clone(), tiller, roles)))
 }
 
 fn task_id(text: &str) -> Result<TaskId, ToolError> {

@@ -2,6 +2,7 @@
 
 mod ask;
 mod attempts;
+mod call;
 mod cast;
 mod control;
 mod crowd;
@@ -13,6 +14,7 @@ mod mail;
 mod memory;
 mod order;
 mod purse;
+mod report;
 mod restart;
 mod rests;
 mod rights;
