@@ -47,12 +47,12 @@ pub fn task(row: &TaskRow, now: Timestamp, look: Look, width: usize) -> Vec<Stri
         WIDE.. => {
             let facts = joined(&facts, FACTS);
             let pad = " ".repeat(FACTS.saturating_sub(columns(&facts)));
-            let what = cut(&doing(row), width.saturating_sub(taken + FACTS + 2));
+            let what = doing(row, width.saturating_sub(taken + FACTS + 2));
             vec![format!("{mark} {id} {facts}{pad}  {what}")]
         }
         _ => {
             let facts = joined(&facts, width.saturating_sub(taken));
-            vec![format!("{mark} {id} {facts}"), format!("  {}", cut(&doing(row), width.saturating_sub(2)))]
+            vec![format!("{mark} {id} {facts}"), format!("  {}", doing(row, width.saturating_sub(2)))]
         }
     };
     let asks =
@@ -121,17 +121,17 @@ fn meter(row: &TaskRow) -> Option<String> {
     (!bars.is_empty()).then(|| format!("{bars}{flat}"))
 }
 
-/// Its title, who does it, and what is done now or waited for.
-fn doing(row: &TaskRow) -> String {
+/// Its title, who does it, and what is done now or waited for; a long title gives way to what is done.
+fn doing(row: &TaskRow, room: usize) -> String {
     let after: Vec<String> = row.after.iter().map(ToString::to_string).collect();
     let parts = [
-        one_line(&row.title),
         row.agent.as_deref().map(one_line).unwrap_or_default(),
         one_line(&row.doing),
         if after.is_empty() { String::new() } else { format!("after {}", after.join(" ")) },
     ];
-    let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    said.join(" · ")
+    let rest: String = parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();
+    let title = cut(&one_line(&row.title), room.saturating_sub(columns(&rest)).max(room / 2));
+    cut(&format!("{title}{rest}"), room)
 }
 
 /// A task that is over, in one line.
@@ -142,7 +142,7 @@ pub fn ended(row: &TaskRow, look: Look, width: usize) -> String {
     let facts: Vec<String> = [Some(state(row)), took, cost].into_iter().flatten().collect();
     let facts = joined(&facts, width.saturating_sub(taken));
     let room = width.saturating_sub(taken + columns(&facts) + 2);
-    let what = if room > 4 { format!("  {}", look.dim(cut(&doing(row), room))) } else { String::new() };
+    let what = if room > 4 { format!("  {}", look.dim(doing(row, room))) } else { String::new() };
     format!("{} {} {facts}{what}", story::mark(look, row.status), look.name(row.id))
 }
 

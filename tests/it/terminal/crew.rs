@@ -92,6 +92,16 @@ fn on_eighty_columns_a_worker_has_two_lines() {
 }
 
 #[test]
+fn on_forty_columns_a_long_title_gives_way_to_what_is_done() {
+    let rows = [TaskRow {
+        doing: "shell cargo test --all".to_owned(),
+        ..row(1, TaskStatus::Running, "Refactor the parser of the front matter")
+    }];
+    let expected = ["▶ t_001 running", "  Refactor the pars… · shell cargo test …", "1 running"];
+    assert_eq!(crew(&rows, now(), Look::default(), 40), expected);
+}
+
+#[test]
 fn no_line_is_wider_than_the_screen() {
     for width in 20..160 {
         for line in crew(&rows(), now(), Look::default(), width) {
