@@ -97,7 +97,7 @@ fn on_forty_columns_a_long_title_gives_way_to_what_is_done() {
         doing: "shell cargo test --all".to_owned(),
         ..row(1, TaskStatus::Running, "Refactor the parser of the front matter")
     }];
-    let expected = ["▶ t_001 running", "  Refactor the pars… · shell cargo test …", "1 running"];
+    let expected = ["▶ t_001 running", "  Refactor the parse… · shell cargo tes…", "1 running"];
     assert_eq!(crew(&rows, now(), Look::default(), 40), expected);
 }
 
