@@ -85,6 +85,8 @@ impl Door {
             return Err(ControlError::Outside(outside.clone()));
         }
         if !brief.after.is_empty() {
+            // The crew answers in order: what was dispatched before this, beside it in one turn too, has its number then.
+            self.request(CrewMsg::Live).await?;
             let (tasks, after) = (self.tasks(), brief.after.clone());
             let checked = self.site.on_disk(move || order::check(&tasks, &after)).await;
             checked.map_err(ControlError::Files)??;
