@@ -185,13 +185,9 @@ impl State {
             Fate::Open => self.give(myself, id, question.number, Given::Answer { text, from, reply }),
             Fate::Defaulted { .. } => {
                 let letter = Letter { kind: NoteKind::Steer, text: question.afterthought(&text, &from), from };
-                self.late(
-                    myself,
-                    id,
-                    letter,
-                    Replied { task: id, question: question.number, answer: text, note: NoteId(0), late: true },
-                    reply,
-                );
+                let replied =
+                    Replied { task: id, question: question.number, answer: text, note: NoteId(0), late: true };
+                self.late(myself, letter, replied, reply);
             }
             Fate::Answered { .. } | Fate::Moot { .. } => {
                 let _ = reply.send(Err(closed(&question)));
@@ -200,7 +196,8 @@ impl State {
     }
 
     /// The default is taken already, so that the answer can only change the course.
-    fn late(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, letter: Letter, replied: Replied, reply: Answered) {
+    fn late(&mut self, myself: &ActorRef<CrewMsg>, letter: Letter, replied: Replied, reply: Answered) {
+        let id = replied.task;
         let (noted, sent) = ractor::concurrency::oneshot();
         tokio::spawn(async move {
             // The crew answers every note, or is gone.
@@ -240,7 +237,9 @@ impl State {
         });
     }
 
-    pub(super) fn given(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, number: u32, given: Given, sent: Sent) {
+    /// What became of the note with an answer to a question, named by its task and its number in it.
+    pub(super) fn given(&mut self, myself: &ActorRef<CrewMsg>, of: (TaskId, u32), given: Given, sent: Sent) {
+        let (id, number) = of;
         let Some(entry) = self.tasks.get_mut(&id) else { return given.refuse(ControlError::AlreadyEnded(id)) };
         let Some(pending) = entry.parking.questions.find(number) else { return };
         pending.taken = false;
@@ -255,15 +254,16 @@ impl State {
             }
             // Its run has just closed its ears: it is known soon what comes after it.
             Err(Unsent::Ended(_)) => return self.give(myself, id, number, given),
-            Err(Unsent::Full) => return self.not_given(myself, id, number, given, ControlError::NotesFull(id)),
-            Err(Unsent::Unwritten(why)) => return self.not_given(myself, id, number, given, ControlError::Files(why)),
+            Err(Unsent::Full) => return self.not_given(myself, of, given, ControlError::NotesFull(id)),
+            Err(Unsent::Unwritten(why)) => return self.not_given(myself, of, given, ControlError::Files(why)),
         };
         self.settle(id, number, given, note);
         self.rouse(id);
     }
 
     /// Nothing is written down, so the question is open still.
-    fn not_given(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, number: u32, given: Given, why: ControlError) {
+    fn not_given(&mut self, myself: &ActorRef<CrewMsg>, of: (TaskId, u32), given: Given, why: ControlError) {
+        let (id, number) = of;
         if let Given::Silence = given {
             tracing::warn!(task = %id, %why, "a default could not be taken; it is tried again");
             self.clock.due.insert((Instant::now() + AGAIN, id, number));

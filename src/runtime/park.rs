@@ -144,7 +144,7 @@ impl State {
             ParkMsg::Ask(id, asking, reply) => self.ask(myself, id, *asking, reply),
             ParkMsg::Asked(id, asked, reply) => self.asked(myself, id, asked, reply),
             ParkMsg::Answer(id, number, order) => self.answer(myself, id, number, *order),
-            ParkMsg::Given(id, number, given, sent) => self.given(myself, id, number, given, sent),
+            ParkMsg::Given(id, number, given, sent) => self.given(myself, (id, number), given, sent),
             ParkMsg::Stray(id, note, reply) => self.stray(id, note, reply),
             ParkMsg::Steered(id) => self.rouse(id),
             ParkMsg::Due => self.due(myself),

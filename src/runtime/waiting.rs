@@ -70,7 +70,7 @@ impl Waiting {
         let mut waited: Vec<(TaskId, bool)> = self
             .held
             .iter_mut()
-            .filter_map(|(waiting, after)| after.remove(&id).then(|| (*waiting, after.is_empty())))
+            .filter_map(|(waiting, after)| after.remove(&id).then_some((*waiting, after.is_empty())))
             .collect();
         self.held.retain(|_, after| !after.is_empty());
         waited.sort_unstable();

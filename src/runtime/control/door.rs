@@ -246,7 +246,8 @@ fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
 
 /// What a task asks that rests since an earlier program.
 fn open_questions(task: &Task) -> Vec<Question> {
-    let read = (task.status == TaskStatus::Parked).then(|| task.dir.questions()).unwrap_or_default();
+    let parked = task.status == TaskStatus::Parked;
+    let read = if parked { task.dir.questions() } else { Default::default() };
     read.into_iter().flatten().filter(Question::is_open).collect()
 }
 
