@@ -1,6 +1,7 @@
 //! How entries hang together: each knows the one before it, a leaf is where the next one goes, and the way from the
 //! root to the leaf makes the conversation. Knows nothing of files.
 
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -118,6 +119,8 @@ pub(super) struct Context {
     origins: Vec<Origin>,
     /// Calls of the last reply that have no result yet, in order.
     open: Vec<CallId>,
+    /// Where each call of the last reply stands in it.
+    places: HashMap<CallId, usize>,
     carried: Option<Arc<Compaction>>,
     reported: Option<Reported>,
 }
@@ -178,6 +181,7 @@ impl Context {
             Record::Note { note, .. } => self.add(id, kind, Arc::new(Message::user(note.text.clone()))),
             Record::Assistant { message, usage, model, .. } => {
                 self.open = message.calls().map(|call| call.id.clone()).collect();
+                self.places = self.open.iter().cloned().zip(0..).collect();
                 self.add(id, kind, Arc::clone(message));
                 self.reported = Some(Reported { model: model.clone(), usage: *usage, messages: self.messages.len() });
             }
@@ -207,18 +211,16 @@ impl Context {
         self.open.retain(|call| !results.contains(call));
         let after = self.origins.iter().rposition(|origin| origin.kind != Kind::ToolResult);
         let first = after.map_or(0, |reply| reply + 1);
-        let calls: Vec<&CallId> = match after.and_then(|reply| self.messages.get(reply)) {
-            Some(reply) => reply.calls().map(|call| &call.id).collect(),
-            None => Vec::new(),
-        };
         let place = |message: &Message| {
             let call = message.results().next().map(|result| &result.call);
-            calls.iter().position(|id| Some(*id) == call).unwrap_or(usize::MAX)
+            call.and_then(|call| self.places.get(call)).copied().unwrap_or(usize::MAX)
         };
         let mine = place(message);
-        let before = self.messages.iter().skip(first).take_while(|other| place(other) <= mine).count();
-        self.messages.insert(first + before, Arc::clone(message));
-        self.origins.insert(first + before, Origin { entry: id, kind: Kind::ToolResult, headed: false });
+        // From the end, where it mostly belongs: a reply may hold thousands of calls.
+        let behind = self.messages.iter().skip(first).rev().take_while(|other| place(other) > mine).count();
+        let at = self.messages.len() - behind;
+        self.messages.insert(at, Arc::clone(message));
+        self.origins.insert(at, Origin { entry: id, kind: Kind::ToolResult, headed: false });
     }
 
     fn shorten(&mut self, id: EntryId, compaction: &Compaction) {
