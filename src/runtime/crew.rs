@@ -219,6 +219,10 @@ impl State {
         while self.running < self.site.config.crew.running && !self.site.is_closing() {
             let is_ready = |id: &TaskId| self.tasks.get(id).is_some_and(|task| matches!(task.stage, Stage::Queued));
             let Some(id) = self.queue.first().filter(is_ready) else { return };
+            if let Some(asking) = self.tasks.get_mut(&id).and_then(order::asking) {
+                self.park_with(myself, id, asking);
+                continue;
+            }
             self.queue.leave(id);
             self.start(myself, id).await;
         }

@@ -5,11 +5,13 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::ControlError;
+use super::ask::{self, Asking};
 use super::crew::State;
 use super::feed::{News, Source};
 use super::mail::Ears;
+use super::roster::Entry;
 use super::waiting::Rank;
-use crate::task::{Brief, TaskDir, TaskId, TaskStatus};
+use crate::task::{Asker, Brief, GIVE_UP, TaskDir, TaskId, TaskStatus};
 
 /// Tasks that are looked at for a circle.
 const LOOKS: usize = 64;
@@ -69,6 +71,19 @@ impl State {
         self.site.ledger.close(&id.to_string());
         self.release(id, status);
     }
+}
+
+/// What is asked in the name of a task whose turn has come and which lacks a result; once.
+pub(super) fn asking(entry: &mut Entry) -> Option<Asking> {
+    let missed = std::mem::take(&mut entry.missed);
+    let words: Vec<String> = missed.iter().map(|Missed { id, how }| format!("{id} {how}")).collect();
+    (!words.is_empty()).then(|| Asking {
+        text: format!("It comes after what has no result: {}. Go on without?", words.join(", ")),
+        options: vec!["go on".to_owned(), GIVE_UP.to_owned()],
+        default: GIVE_UP.to_owned(),
+        patience: ask::PATIENCE,
+        asker: Asker::Dependency,
+    })
 }
 
 impl Missed {

@@ -159,7 +159,6 @@ impl State {
         }
     }
 
-    #[allow(dead_code, reason = "the order of tasks calls it")]
     /// Parks a task that waits for a place, with a question of the runtime: it leaves the queue until that is settled.
     pub(super) fn park_with(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, asking: Asking) {
         let Some(entry) = self.tasks.get_mut(&id).filter(|entry| matches!(entry.stage, Stage::Queued)) else { return };
