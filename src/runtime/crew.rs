@@ -37,8 +37,8 @@ pub(super) enum CrewMsg {
     Dispatch(Box<Brief>, Patron, Dispatched),
     /// Take on a task whose report goes to a call that waits for it.
     Call(Box<(Brief, Caller)>, Patron, Dispatched),
-    /// Take a task on again.
-    Resume(TaskId, Patron, Dispatched),
+    /// Take a task on again; its worker hears the words first.
+    Resume(TaskId, Patron, Option<Letter>, Dispatched),
     /// Its files say so, or it may not go on.
     Revived(TaskId, Result<Box<Revived>, ControlError>),
     /// Its task.md is written and its inbox is found, or cannot be.
@@ -101,7 +101,7 @@ impl Actor for Crew {
                 state.described(&myself, id, written);
                 state.advance(&myself).await;
             }
-            CrewMsg::Resume(id, patron, reply) => state.resume(&myself, id, patron, reply),
+            CrewMsg::Resume(id, patron, words, reply) => state.resume(&myself, id, (patron, words), reply),
             CrewMsg::Revived(id, revived) => {
                 state.revived(&myself, id, revived);
                 state.advance(&myself).await;

@@ -232,6 +232,7 @@ fn again(task: &Task) -> String {
     let how = match last {
         Some(TaskStatus::Interrupted) | None => "was interrupted: the program ended",
         Some(TaskStatus::Aborted) => "was aborted by a person",
+        Some(TaskStatus::Done) => "was done; what is wanted now is said below",
         Some(TaskStatus::LimitTurns) => "used up its turns",
         Some(TaskStatus::Partial) => "used up its budget",
         Some(_) => "failed",

@@ -68,6 +68,9 @@ pub enum Order {
         /// Who is told when the conversation that asked for it is gone; chosen as for [`Order::Dispatch`].
         #[serde(default)]
         session: Option<SessionId>,
+        /// What it should do now, as for [`Runtime::go_on`].
+        #[serde(default)]
+        text: Option<String>,
     },
     /// As [`Runtime::budget`], or as [`Runtime::budget_of`] without a change; answered with [`Done::Budgeted`].
     Budget {
@@ -165,8 +168,8 @@ impl Runtime {
                 self.answer(task, question, words).await.map(Done::Answered).map_err(text)
             }
             Order::Abort { task } => self.abort(task).await.map(|()| Done::Ordered).map_err(text),
-            Order::Resume { task, session } => {
-                self.resume(task, &self.meant(session)?).await.map(Done::Resumed).map_err(text)
+            Order::Resume { task, session, text: words } => {
+                self.again(task, words, &self.meant(session)?).await.map(Done::Resumed).map_err(text)
             }
             Order::Budget { task, change: None } => self.budget_of(task).await.map(Done::Budgeted).map_err(text),
             Order::Budget { task, change: Some(change) } => {

@@ -1,12 +1,14 @@
 //! Another attempt at a task that ended before it was done: may there be one, for which conversation, and what its files
 //! say then. How an attempt runs is in `job`.
 
+use std::sync::mpsc;
+
 use ractor::ActorRef;
 use serde::{Deserialize, Serialize};
 
 use super::control::Door;
 use super::crew::{CrewMsg, State};
-use super::mail;
+use super::mail::{self, Ears, Letter, PERSON, Unsent};
 use super::order::{self, Described};
 use super::park::Parking;
 use super::purse;
@@ -14,6 +16,7 @@ use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::Site;
 use super::waiting::Rank;
 use super::{ControlError, Done, Open, OpenError, Order, Runtime};
+use crate::message::NoteKind;
 use crate::session::{Durability, SessionError, SessionId};
 use crate::task::{Brief, Task, TaskDir, TaskError, TaskId, TaskStatus};
 
@@ -47,8 +50,18 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoSuchTask`], [`ControlError::IsDone`], [`ControlError::GoesOn`], and as [`Runtime::dispatch`].
     pub async fn resume(&self, task: TaskId, here: &SessionId) -> Result<Resumed, ControlError> {
+        self.again(task, None, here).await
+    }
+
+    /// Either.
+    pub(super) async fn again(
+        &self,
+        task: TaskId,
+        text: Option<String>,
+        here: &SessionId,
+    ) -> Result<Resumed, ControlError> {
         if let Some(there) = self.elsewhere()? {
-            let order = Order::Resume { task, session: Some(here.clone()) };
+            let order = Order::Resume { task, session: Some(here.clone()), text };
             let resumed = |done| if let Done::Resumed(resumed) = done { Some(resumed) } else { None };
             return there.ask(order, resumed).await.map_err(ControlError::Elsewhere);
         }
@@ -57,9 +70,19 @@ impl Runtime {
         let main = self.inner.mains().get(&session).cloned();
         let main = main.ok_or_else(|| ControlError::NotOpen(session.clone()))?;
         let door: &Door = &self.inner.door;
-        door.resume(task, Patron { main, session: session.clone(), call: None }).await?;
+        let words = text.map(|text| Letter { kind: NoteKind::Steer, text, from: PERSON.to_owned() });
+        door.resume(task, Patron { main, session: session.clone(), call: None }, words).await?;
         let attempt = door.detail(task).await?.row.attempt;
         Ok(Resumed { task, attempt, session, gone })
+    }
+
+    /// Goes on with a task that has ended, also one that was done, with new words: its worker hears them below all that it
+    /// said and did before.
+    ///
+    /// # Errors
+    /// As [`Runtime::resume`].
+    pub async fn go_on(&self, task: TaskId, text: String, here: &SessionId) -> Result<Resumed, ControlError> {
+        self.again(task, Some(text), here).await
     }
 
     /// Goes on with every task that was interrupted, by number.
@@ -102,7 +125,13 @@ impl Runtime {
 
 impl State {
     /// As a dispatch, but of a task that there is.
-    pub(super) fn resume(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, patron: Patron, reply: Dispatched) {
+    pub(super) fn resume(
+        &mut self,
+        myself: &ActorRef<CrewMsg>,
+        id: TaskId,
+        (patron, words): (Patron, Option<Letter>),
+        reply: Dispatched,
+    ) {
         let dir = match self.admit_again(id) {
             Ok(dir) => dir,
             Err(refusal) => {
@@ -120,7 +149,7 @@ impl State {
                 let began = journal.exists();
                 let ears = mail::ears(&journal, durability);
                 let ears = ears.map_err(|error| ControlError::Files(error.to_string()))?;
-                let Task { brief, attempt, .. } = revive(&ground, &task, &session)?;
+                let Task { brief, attempt, .. } = revive(&ground, &task, &session, &ears, words)?;
                 let missed = order::missed(&tasks, &brief.after);
                 Ok(Box::new(Revived { brief, attempt, began, described: Box::new(Described { ears, missed }) }))
             };
@@ -216,26 +245,49 @@ impl State {
 }
 
 /// Begins another attempt on the disk, if there may be one.
-fn revive(site: &Site, dir: &TaskDir, session: &SessionId) -> Result<Task, ControlError> {
+fn revive(
+    site: &Site,
+    dir: &TaskDir,
+    session: &SessionId,
+    ears: &Ears,
+    words: Option<Letter>,
+) -> Result<Task, ControlError> {
     let task = dir.task().map_err(files)?;
     // The truth is in the report once there is one.
     let status = dir.result().ok().flatten().map_or(task.status, |report| report.status);
     match status {
-        TaskStatus::Done => return Err(ControlError::IsDone(dir.id())),
+        TaskStatus::Done if words.is_none() => return Err(ControlError::IsDone(dir.id())),
         TaskStatus::Queued | TaskStatus::Running => return Err(ControlError::GoesOn(dir.id())),
         TaskStatus::Parked => return Err(ControlError::Rests(dir.id())),
-        TaskStatus::Failed
+        TaskStatus::Done
+        | TaskStatus::Failed
         | TaskStatus::Aborted
         | TaskStatus::LimitTurns
         | TaskStatus::Partial
         | TaskStatus::Interrupted => {}
     }
     purse::take_up(site, &task, status)?;
+    // Before the attempt begins: it never begins without them.
+    if let Some(words) = words {
+        post(dir.id(), ears, words)?;
+    }
     let attempt = task.attempt.saturating_add(1);
     dir.begin_attempt(attempt, session.as_str()).map_err(files)?;
     // A file for people, and no reason to stop.
     let _ = dir.progress(&format!("attempt {attempt}: it goes on after it was {status}"));
     Ok(Task { attempt, brief: Brief { session: Some(session.to_string()), ..task.brief }, ..task })
+}
+
+/// Puts words into the inbox of a task that nobody carries out yet. Waits for the disk.
+fn post(id: TaskId, ears: &Ears, words: Letter) -> Result<(), ControlError> {
+    let (tell, told) = mpsc::channel();
+    ears.post.send(words, move |sent| drop(tell.send(sent.map(drop))));
+    match told.recv() {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(Unsent::Unwritten(why))) => Err(ControlError::Files(why)),
+        Ok(Err(Unsent::Full)) => Err(ControlError::NotesFull(id)),
+        Ok(Err(Unsent::Ended(_) | Unsent::TooLate(_))) | Err(_) => Err(ControlError::AlreadyEnded(id)),
+    }
 }
 
 fn find(tasks: &std::path::Path, id: TaskId) -> Result<TaskDir, ControlError> {

@@ -238,7 +238,7 @@ pub enum ControlError {
     #[error("task {0} has already ended; its answer is in result.md")]
     AlreadyEnded(TaskId),
     /// It did what it was asked, so there is nothing to go on with.
-    #[error("task {0} is done; hand over what is left as a new task")]
+    #[error("task {0} is done; say what it should do now to continue it")]
     IsDone(TaskId),
     /// Its budget is used up, so it would end again at once.
     #[error("task {task} has used {what}; give it more first, for example /budget {task} +0.25")]

@@ -118,8 +118,13 @@ impl Door {
         self.site.on_disk(fits).await.map_err(ControlError::Files)?.map_err(ControlError::Unfit)
     }
 
-    pub(in crate::runtime) async fn resume(&self, id: TaskId, patron: Patron) -> Result<TaskId, ControlError> {
-        self.request(|reply| CrewMsg::Resume(id, patron, reply)).await?
+    pub(in crate::runtime) async fn resume(
+        &self,
+        id: TaskId,
+        patron: Patron,
+        words: Option<Letter>,
+    ) -> Result<TaskId, ControlError> {
+        self.request(|reply| CrewMsg::Resume(id, patron, words, reply)).await?
     }
 
     /// A question of a worker; answers when it is written down.

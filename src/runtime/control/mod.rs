@@ -7,6 +7,7 @@ mod ask;
 mod call_agent;
 mod dispatch;
 mod door;
+mod resume;
 mod steer;
 mod tasks;
 
@@ -90,7 +91,7 @@ impl Observer for Ration {
 }
 
 /// The names of the tools with which an agent commands the crew.
-pub(super) const NAMES: [&str; 7] = ["abort", "answer", "ask", "call_agent", "dispatch", "steer", "tasks"];
+pub(super) const NAMES: [&str; 8] = ["abort", "answer", "ask", "call_agent", "dispatch", "resume", "steer", "tasks"];
 
 /// Dispatches that one answer of a model may hold.
 const PER_TURN: u32 = 64;
@@ -105,11 +106,12 @@ pub(super) fn answer(control: &Control) -> Arc<dyn Tool> {
     Arc::new(answer::Answer::of(control.clone()))
 }
 
-/// dispatch, steer, abort and tasks.
+/// dispatch, steer, abort, resume and tasks.
 pub(super) fn tools(control: Control) -> Vec<Arc<dyn Tool>> {
     let (crew, own) = (control.crew.clone(), control.own.clone());
     vec![
-        Arc::new(dispatch::Dispatch::of(control)),
+        Arc::new(dispatch::Dispatch::of(control.clone())),
+        Arc::new(resume::Resume::of(control)),
         Arc::new(steer::Steer::of(crew.clone(), own)),
         Arc::new(abort::Abort::of(crew.clone())),
         Arc::new(tasks::Tasks::of(crew)),

@@ -71,7 +71,7 @@ async fn orders_reach_the_program_that_has_the_workspace() {
 
     assert_eq!(client.order(&Order::Abort { task: TaskId(2) }).await.unwrap(), Done::Ordered);
     assert_eq!(boat.task_ended(2).await.status, TaskStatus::Aborted);
-    let resumed = client.order(&Order::Resume { task: TaskId(2), session: None }).await.unwrap();
+    let resumed = client.order(&Order::Resume { task: TaskId(2), session: None, text: None }).await.unwrap();
     assert!(matches!(&resumed, Done::Resumed(resumed) if resumed.attempt == 2), "{resumed:?}");
     gate.add_permits(10);
     assert_eq!(boat.task_ended(1).await.answer, "worked; heard 1");
