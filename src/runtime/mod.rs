@@ -8,6 +8,7 @@ mod adopt;
 mod answer;
 mod ask;
 mod assemble;
+mod batch;
 mod busy;
 mod call;
 mod conduct;
@@ -51,6 +52,7 @@ mod words;
 mod worker;
 
 pub use answer::Replied;
+pub use batch::{Batch, Table};
 pub use edit::EditError;
 pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;

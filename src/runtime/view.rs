@@ -301,6 +301,9 @@ pub enum ControlError {
     /// It is to come after tasks that wait for each other; a hand has written that.
     #[error("{} would never begin: each waits for the next; mend `after` in their task.md", arrows(.0))]
     Circle(Vec<TaskId>),
+    /// A table of tasks makes none; the text says which line or column is at fault.
+    #[error("{0}")]
+    Table(String),
     /// A path in `touches` leads out of the workspace.
     #[error("touches names {0}; name paths below the workspace, relative to it")]
     Outside(String),

@@ -68,7 +68,7 @@ impl CallAgent {
     }
 
     async fn run(&self, args: Args, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        self.control.ration.take()?;
+        self.control.ration.take(1)?;
         let brief = Brief {
             body: args.task,
             agent: Some(args.agent_name.clone()),

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{Control, task_id};
 use crate::message::{Budget, BudgetError, CallId, RawArgs, ToolSpec};
+use crate::runtime::batch::{Batch, Table};
 use crate::runtime::roster::Patron;
 use crate::task::{Brief, NoPriority, Priority};
 use crate::tool::args::Signature;
@@ -49,6 +50,9 @@ struct Args {
     /// Tasks, as in `t_001`, to be over before it begins; it is handed their results.
     #[serde(default)]
     after: Vec<String>,
+    /// CSV with a header, or JSON lines: a task for each row, with `{{column}}` filled in.
+    #[serde(default)]
+    rows: Option<String>,
     /// low, normal or high.
     #[serde(default)]
     priority: Option<String>,
@@ -63,7 +67,6 @@ impl Dispatch {
     }
 
     async fn dispatch(&self, args: Args, call: &CallId) -> Result<String, ToolError> {
-        self.control.ration.take()?;
         let budget = args.budget.as_deref().map(str::trim).filter(|budget| !budget.is_empty());
         let budget = budget.map(str::parse).transpose();
         let budget: Option<Budget> = budget.map_err(|error: BudgetError| ToolError::new(error.to_string()))?;
@@ -81,10 +84,30 @@ impl Dispatch {
             depth: self.control.depth + 1,
         };
         let patron = Patron { call: Some(call.clone()), ..self.control.patron.clone() };
+        if let Some(rows) = args.rows.filter(|rows| !rows.trim().is_empty()) {
+            return self.batch(&brief, &patron, rows).await;
+        }
+        self.control.ration.take(1)?;
         let dispatched = self.control.crew.grant(brief, patron).await;
         let (id, grant) = dispatched.map_err(|refusal| ToolError::new(refusal.to_string()))?;
         let grant = if grant.is_empty() { String::new() } else { format!(" Budget: {grant}.") };
         Ok(format!("{id} is dispatched; its files are in .tasks/{id}/. You will be told when it ends.{grant}"))
+    }
+}
+
+impl Dispatch {
+    async fn batch(&self, template: &Brief, patron: &Patron, rows: String) -> Result<String, ToolError> {
+        let briefs = Table::Text(rows).fill(template).map_err(|error| ToolError::new(error.to_string()))?;
+        self.control.ration.take(briefs.len())?;
+        let mut made = Batch { tasks: Vec::new(), rows: briefs.len(), stopped: None };
+        for brief in briefs {
+            match self.control.crew.dispatch(brief, patron.clone()).await {
+                Ok(task) => made.tasks.push(task),
+                Err(why) if made.tasks.is_empty() => return Err(ToolError::new(why.to_string())),
+                Err(why) => return Ok(format!("{made}; then: {why}")),
+            }
+        }
+        Ok(format!("{made}. You will be told when each ends."))
     }
 }
 

@@ -69,13 +69,13 @@ impl Ration {
         std::mem::take(&mut self.brought.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes one dispatch.
-    fn take(&self) -> Result<(), ToolError> {
-        if self.used.fetch_add(1, Ordering::Relaxed) < PER_TURN {
-            return Ok(());
-        }
-        let text = format!("{PER_TURN} tasks were dispatched in this turn, which is the most; dispatch the rest later");
-        Err(ToolError::new(text))
+    /// Takes so many dispatches, or none.
+    fn take(&self, count: usize) -> Result<(), ToolError> {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let more = |used: u32| used.checked_add(count).filter(|sum| *sum <= PER_TURN);
+        let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let text = |_| format!("one turn dispatches at most {PER_TURN} tasks; dispatch the rest later");
+        taken.map(drop).map_err(|used| ToolError::new(text(used)))
     }
 }
 
