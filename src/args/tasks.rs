@@ -1,5 +1,7 @@
 //! The words behind `tillerman tasks`.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 
 /// Ways to look at tasks, and orders. Orders go to the tillerman that works in this workspace.
@@ -33,6 +35,15 @@ pub enum Tasks {
         /// A path that the worker may write besides its own directory; may be given several times.
         #[arg(long, value_name = "PATH")]
         touches: Vec<String>,
+        /// A task for each row of this CSV (with a header) or JSON-lines file; {{column}} in the text is filled in.
+        #[arg(long, value_name = "FILE")]
+        rows: Option<PathBuf>,
+        /// A task that must be over first, for example t_003, whose result is handed over; may be given several times.
+        #[arg(long, value_name = "ID")]
+        after: Vec<String>,
+        /// low, normal or high.
+        #[arg(long, value_name = "WHEN")]
+        priority: Option<String>,
     },
     /// Tell a worker something; it hears it before its next model call.
     Steer {
@@ -72,6 +83,14 @@ pub enum Tasks {
         /// For example t_003 t_004.
         #[arg(value_name = "ID", required = true, num_args = 1..)]
         ids: Vec<String>,
+    },
+    /// Go on with a task that has ended, also one that is done, with a new instruction in its old context.
+    Continue {
+        /// For example t_003.
+        id: String,
+        /// What to do now; `-` reads it from stdin.
+        #[arg(value_name = "TEXT", required = true, num_args = 1..)]
+        text: Vec<String>,
     },
     /// Go on with tasks that were interrupted, aborted, failed or ran out of turns; where no tillerman works, here, and
     /// wait for them.

@@ -12,10 +12,10 @@ use super::json;
 use super::{run, watch};
 use crate::args::Tasks;
 use crate::message::NoteId;
-use crate::runtime::{Done, Order};
+use crate::runtime::{Done, Order, Table};
 use crate::server::control::{Client, Unanswered};
 use crate::session::fate::{self, Fate};
-use crate::task::{Brief, NoTaskId, TaskDir, TaskId};
+use crate::task::{Brief, NoPriority, NoTaskId, Priority, TaskDir, TaskId};
 use crate::terminal::Look;
 use crate::terminal::clean::clean;
 use crate::terminal::exit::{Exit, Signals};
@@ -77,10 +77,15 @@ pub async fn orders(command: &Tasks, setup: &Setup<'_>) -> Option<Result<Exit, N
         }
         Tasks::Answer { id, text, question } => answer(id, text, *question, setup).await,
         Tasks::Abort { ids } => abort(ids, setup).await,
-        Tasks::Dispatch { text, title, agent, touches } => {
+        Tasks::Dispatch { text, title, agent, touches, rows, after, priority } => {
             let (title, agent, touches) = (title.clone().unwrap_or_default(), agent.clone(), touches.clone());
-            dispatch(text, Brief { title, agent, touches, ..Brief::default() }, setup).await
+            let brief = Brief { title, agent, touches, ..Brief::default() };
+            match order(brief, after, priority.as_deref()) {
+                Ok(brief) => dispatch(text, brief, rows.as_deref(), setup).await,
+                Err(error) => Err(error),
+            }
         }
+        Tasks::Continue { id, text } => go_on(id, text, setup).await,
         Tasks::Resume { ids } => resume(ids, setup).await,
         Tasks::Watch => watch::watch(setup).await,
         Tasks::List | Tasks::Show { .. } | Tasks::Tail { .. } => return None,
@@ -179,23 +184,38 @@ async fn abort(ids: &[String], setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
     Ok(Exit::Done)
 }
 
-async fn dispatch(words: &[String], brief: Brief, setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
+/// A brief with its place among the others.
+fn order(brief: Brief, after: &[String], priority: Option<&str>) -> Result<Brief, NotOrdered> {
+    let priority = priority.map_or(Ok(Priority::Normal), str::parse);
+    let priority = priority.map_err(|error: NoPriority| NotOrdered::Words(error.to_string()))?;
+    Ok(Brief { after: tasks(after)?, priority, ..brief })
+}
+
+/// One task, or one for each row of a file; those that are dispatched are told also when a later one is refused.
+async fn dispatch(words: &[String], brief: Brief, rows: Option<&Path>, setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
     let body = run::prompt(words).map_err(NotOrdered::Words)?;
-    let order = Order::Dispatch { brief: Box::new(Brief { body, ..brief }), session: None };
-    match Client::new(setup.workspace).order(&order).await? {
-        Done::Dispatched { task } => {
-            let line = json!({"v": json::VERSION, "type": "dispatched", "agent": task});
-            setup.tell(&format!("{} dispatched", setup.look.name(task)), line)?;
-            Ok(Exit::Done)
+    let template = Brief { body, ..brief };
+    let briefs = match rows {
+        None => vec![template],
+        Some(file) => Table::File(file.to_owned()).fill(&template).map_err(|why| NotOrdered::Words(why.to_string()))?,
+    };
+    let client = Client::new(setup.workspace);
+    for brief in briefs {
+        match client.order(&Order::Dispatch { brief: Box::new(brief), session: None }).await? {
+            Done::Dispatched { task } => {
+                let line = json!({"v": json::VERSION, "type": "dispatched", "agent": task});
+                setup.tell(&format!("{} dispatched", setup.look.name(task)), line)?;
+            }
+            other => return Err(strange(&other)),
         }
-        other => Err(strange(&other)),
     }
+    Ok(Exit::Done)
 }
 
 async fn resume(ids: &[String], setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
     let client = Client::new(setup.workspace);
     for task in tasks(ids)? {
-        match client.order(&Order::Resume { task, session: None }).await? {
+        match client.order(&Order::Resume { task, session: None, text: None }).await? {
             Done::Resumed(resumed) => {
                 let line = json!({"v": json::VERSION, "type": "resumed", "agent": task, "attempt": resumed.attempt});
                 setup.tell(&format!("{} goes on: attempt {}", setup.look.name(task), resumed.attempt), line)?;
@@ -204,6 +224,19 @@ async fn resume(ids: &[String], setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
         }
     }
     Ok(Exit::Done)
+}
+
+async fn go_on(id: &str, words: &[String], setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
+    let task: TaskId = id.parse()?;
+    let text = Some(run::prompt(words).map_err(NotOrdered::Words)?);
+    match Client::new(setup.workspace).order(&Order::Resume { task, session: None, text }).await? {
+        Done::Resumed(resumed) => {
+            let line = json!({"v": json::VERSION, "type": "resumed", "agent": task, "attempt": resumed.attempt});
+            setup.tell(&format!("{} goes on: attempt {}", setup.look.name(task), resumed.attempt), line)?;
+            Ok(Exit::Done)
+        }
+        other => Err(strange(&other)),
+    }
 }
 
 fn tasks(ids: &[String]) -> Result<Vec<TaskId>, NoTaskId> {

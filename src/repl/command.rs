@@ -26,6 +26,12 @@ pub enum Input {
     Abort(Option<TaskId>),
     /// Go on with a task that ended before it was done.
     Resume(TaskId),
+    /// Go on with a task that has ended, with new words for its worker.
+    Continue(TaskId, String),
+    /// Hand over work.
+    Dispatch(String),
+    /// A task for each row of a file.
+    Batch(String, String),
     /// All tasks.
     Tasks,
     /// One task.
@@ -86,7 +92,7 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 27] = [
+pub const COMMANDS: [Entry; 30] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
     entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
@@ -100,6 +106,9 @@ pub const COMMANDS: [Entry; 27] = [
     entry("/budget", "[t_001 [+0.25]]", "what may be used and what was; `+0.25` gives a task more, `$1 20m` sets it"),
     entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
     entry("/resume", "t_001", "go on with a task that was interrupted, aborted, failed or ran out of turns"),
+    entry("/continue", "t_001 TEXT", "go on with a task that has ended, also one that is done, with a new instruction"),
+    entry("/dispatch", "TEXT", "hand work to a worker yourself"),
+    entry("/batch", "FILE TEXT", "a task for each row of a CSV or JSON-lines file; {{column}} in TEXT is filled in"),
     entry("/sessions", "[search WORDS]", "all conversations of this workspace, or those that say this"),
     entry("/open", "ID", "go over to another conversation; what goes on in this one goes on"),
     entry("/new", "", "begin a new conversation"),
@@ -164,6 +173,13 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         "/answer" => answer(rest),
         "/budget" => budget(rest),
         "/resume" => task(rest, "/resume t_001").map(Input::Resume),
+        "/continue" => go_on(rest),
+        "/dispatch" if rest.is_empty() => Err(Misread::Usage("/dispatch TEXT".to_owned())),
+        "/dispatch" => Ok(Input::Dispatch(rest.to_owned())),
+        "/batch" => match split(rest) {
+            (_, "") => Err(Misread::Usage("/batch FILE TEXT, for example /batch files.csv review {{file}}".to_owned())),
+            (file, text) => Ok(Input::Batch(file.to_owned(), text.to_owned())),
+        },
         "/abort" if rest.is_empty() => Ok(Input::Abort(None)),
         "/abort" => task(rest, "/abort [t_001]").map(|id| Input::Abort(Some(id))),
         "/quit" | "/exit" => Ok(Input::Quit),
@@ -194,6 +210,12 @@ fn shell(command: &str) -> Result<Input, Misread> {
 fn steer(rest: &str) -> Result<Input, Misread> {
     let (id, text) = split(rest);
     text_for(task(id, "/steer t_001 TEXT")?, text, "/steer t_001 TEXT").map(|(task, text)| Input::Steer(task, text))
+}
+
+fn go_on(rest: &str) -> Result<Input, Misread> {
+    const USAGE: &str = "/continue t_001 TEXT";
+    let (id, text) = split(rest);
+    text_for(task(id, USAGE)?, text, USAGE).map(|(task, text)| Input::Continue(task, text))
 }
 
 fn follow_up(rest: &str) -> Result<Input, Misread> {

@@ -9,6 +9,7 @@ pub mod roam;
 mod sheet;
 mod shell;
 mod talk;
+mod work;
 
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::PathBuf;

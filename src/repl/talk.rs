@@ -37,7 +37,7 @@ pub(super) struct Talk<'a> {
     pub(super) session: SessionId,
     screen: Screen,
     pub(super) out: Out,
-    root: PathBuf,
+    pub(super) root: PathBuf,
     pub(super) look: Look,
     pub(super) busy: bool,
     /// Something was said and not everything that came of it is over.
@@ -263,7 +263,10 @@ impl<'a> Talk<'a> {
                 Err(error) => self.complain(error).await,
             },
             Input::Shell(text) => self.shell(text).await,
-            Input::Resume(task) => self.resume(task).await,
+            Input::Resume(task) => self.resume(task, None).await,
+            Input::Continue(task, text) => self.resume(task, Some(text)).await,
+            Input::Dispatch(text) => self.dispatch(text).await,
+            Input::Batch(file, text) => self.batch(&file, text).await,
             Input::Abort(None) => self.stop(true).await,
             Input::Abort(Some(task)) => {
                 if let Err(error) = self.runtime.abort(task).await {
@@ -329,20 +332,6 @@ impl<'a> Talk<'a> {
             Ok(true) => {}
             Ok(false) if told => self.out.news([self.look.dim("nothing to stop; /abort t_001 stops a worker")]).await,
             Ok(false) => {}
-            Err(error) => self.complain(error).await,
-        }
-    }
-
-    async fn resume(&mut self, task: TaskId) {
-        match self.runtime.resume(task, &self.session).await {
-            Ok(resumed) => {
-                let whom = match &resumed.gone {
-                    Some(gone) => format!(" for this conversation: {gone} is gone"),
-                    None if resumed.session != self.session => format!(" for conversation {}", resumed.session),
-                    None => String::new(),
-                };
-                self.acknowledge(&format!("{task} goes on, attempt {}{whom}", resumed.attempt)).await;
-            }
             Err(error) => self.complain(error).await,
         }
     }

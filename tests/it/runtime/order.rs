@@ -4,10 +4,10 @@ use std::fs;
 use std::sync::Arc;
 
 use serde_json::json;
-use tillerman::message::Message;
+use tillerman::message::{Message, Role};
 use tillerman::model::Model;
-use tillerman::runtime::{ControlError, News, Source};
-use tillerman::task::{Brief, Priority, TaskId, TaskStatus};
+use tillerman::runtime::{ControlError, News, Source, Table};
+use tillerman::task::{Asker, Brief, Priority, TaskId, TaskStatus};
 use tokio::sync::Semaphore;
 
 use super::restart::{left, start_with};
@@ -102,8 +102,8 @@ async fn the_tools_say_what_comes_first_and_see_who_waits_for_whom() {
             let said = ask.messages.iter().flat_map(|message| message.results()).map(|result| result.output.clone());
             let said: Vec<String> = said.collect();
             match said.len() {
-                0 => calls([
-                    ("dispatch", json!({"task": "One."})),
+                0 => calls([("dispatch", json!({"task": "One."}))]),
+                1 => calls([
                     ("dispatch", json!({"task": "Two.", "after": ["t_001"], "priority": "high"})),
                     ("dispatch", json!({"task": "Three.", "after": ["t_009"]})),
                     ("dispatch", json!({"task": "Four.", "priority": "now"})),
@@ -125,7 +125,8 @@ async fn the_tools_say_what_comes_first_and_see_who_waits_for_whom() {
     gate.add_permits(2);
     boat.idle().await;
     assert_eq!(boat.task(2).task().unwrap().brief.priority, Priority::High);
-    assert_eq!(started(&mut boat), [2]);
+    let answer = boat.task(2).result().unwrap().unwrap().answer;
+    assert!(answer.contains("[t_001 done] One.\n"), "{answer}");
 }
 
 #[tokio::test]
@@ -182,4 +183,139 @@ async fn a_circle_that_a_hand_has_made_is_refused_and_named() {
     let words = "t_003 → t_002 → t_003 would never begin: each waits for the next; mend `after` in their task.md";
     assert_eq!(refused.unwrap_err().to_string(), words);
     assert_eq!(boat.runtime.tasks().await.len(), 3, "and nothing is left behind");
+}
+
+#[tokio::test]
+async fn w5_a_task_that_is_done_goes_on_with_new_words_in_its_old_context() {
+    let gate = Arc::new(Semaphore::new(9));
+    let mut boat = boat(gated(&gate)).await;
+    boat.runtime.dispatch(&boat.session, brief("One.", &[])).await.unwrap();
+    assert_eq!(boat.task_ended(1).await.answer, "One.");
+    assert_eq!(boat.runtime.resume(TaskId(1), &boat.session).await, Err(ControlError::IsDone(TaskId(1))));
+
+    let resumed = boat.runtime.go_on(TaskId(1), "Now two.".to_owned(), &boat.session).await.unwrap();
+    assert_eq!((resumed.attempt, resumed.gone), (2, None));
+    let report = boat.task_ended(1).await;
+    let said = report.answer.lines().collect::<Vec<_>>();
+    assert_eq!((report.attempt, said[0], said[1]), (2, "One.", "One."), "its brief and its own answer");
+    assert!(said[2].starts_with("This is attempt 2 at task t_001. The one before was done; "), "{}", report.answer);
+    assert_eq!(said[3], "Now two.");
+    boat.idle().await;
+    let told = boat.runtime.transcript(&boat.session).await.unwrap();
+    let told = told.iter().filter(|message| message.text().starts_with("[Worker completed t_001]")).count();
+    assert_eq!(told, 2, "each attempt is told once");
+}
+
+#[tokio::test]
+async fn w5_the_tool_resume_goes_on_too_and_needs_words_when_the_task_was_done() {
+    let model = played("main", |ask: Ask| async move {
+        if ask.is_worker() {
+            return says(ask.last());
+        }
+        match ask.last().as_str() {
+            "start" => calls([("dispatch", json!({"task": "One."}))]),
+            "bare" => calls([("resume", json!({"id": "t_001"}))]),
+            "words" => calls([("resume", json!({"id": "t_001", "message": "And two."}))]),
+            _ => says(ask.outputs().join("\n")),
+        }
+    });
+    let mut boat = boat(model).await;
+    boat.answer("start").await;
+    boat.idle().await;
+    assert_eq!(boat.answer("bare").await, "task t_001 is done; say what it should do now to continue it");
+    assert_eq!(boat.answer("words").await, "t_001 goes on. You will be told when it ends.");
+    boat.idle().await;
+    assert_eq!(boat.task(1).result().unwrap().unwrap().answer, "And two.");
+}
+
+#[tokio::test]
+async fn each_row_of_a_table_becomes_a_task_by_call_and_by_tool() {
+    let model = played("main", |ask: Ask| async move {
+        match (ask.is_worker(), ask.last().as_str()) {
+            (true, _) => says(ask.first()),
+            (false, "go") => calls([("dispatch", json!({"task": "Read {{f}}.", "rows": "f\na\nb\n"}))]),
+            (false, "much") => {
+                let rows: String = (0..65).map(|row| format!("{{\"f\": {row}}}\n")).collect();
+                calls([("dispatch", json!({"task": "Read {{f}}.", "rows": rows}))])
+            }
+            (false, "wrong") => calls([("dispatch", json!({"task": "Read {{g}}.", "rows": "f\na\n"}))]),
+            _ => says(ask.outputs().join("\n")),
+        }
+    });
+    let mut boat = boat(model).await;
+    assert_eq!(boat.answer("go").await, "2 tasks are dispatched: t_001 to t_002. You will be told when each ends.");
+    assert_eq!(boat.answer("much").await, "one turn dispatches at most 64 tasks; dispatch the rest later");
+    assert_eq!(boat.answer("wrong").await, "the template asks for {{g}}, and the columns are f");
+    let table = boat.ground.root().join("rows.jsonl");
+    fs::write(&table, "{\"n\": 1}\n{\"n\": 2}\n{\"n\": 3}\n").unwrap();
+    let template = Brief { title: "n{{n}}".to_owned(), ..brief("Count to {{n}}.", &[2]) };
+    let made = boat.runtime.batch(&boat.session, &template, Table::File(table.clone())).await.unwrap();
+    assert_eq!((made.to_string().as_str(), made.stopped), ("3 tasks are dispatched: t_003 to t_005", None));
+    boat.idle().await;
+    let task = boat.task(4).task().unwrap();
+    assert_eq!(
+        (task.brief.title.as_str(), task.brief.body.trim(), task.status),
+        ("n2", "Count to 2.", TaskStatus::Done)
+    );
+    let gone = boat.runtime.batch(&boat.session, &template, Table::File(table.with_extension("csv"))).await;
+    assert!(gone.unwrap_err().to_string().contains("rows.csv: No such file"), "the file is named");
+}
+
+#[tokio::test]
+async fn r08_ten_thousand_dispatches_in_one_turn_make_64_tasks_and_the_rest_is_told() {
+    let model = played("bomb", |ask: Ask| async move {
+        if ask.is_worker() {
+            return says("done");
+        }
+        match ask.last().as_str() {
+            "go" => {
+                let one = || calls([("dispatch", json!({"task": "Work."}))]).blocks;
+                Message { role: Role::Assistant, blocks: (0..10_000).flat_map(|_| one()).collect() }
+            }
+            text if text.starts_with("[Worker ") => says("thanks"),
+            _ => {
+                let outputs = ask.messages.iter().flat_map(|message| message.results());
+                let refused = outputs.filter(|result| result.is_error).count();
+                says(format!("{refused} refused"))
+            }
+        }
+    });
+    // Each call is safe on the disk before it is made; that is not what is tried here.
+    let boat = boat_with(model, |config| config.durability = tillerman::config::Durability::Off).await;
+    // There is more news than a reader that sleeps would get.
+    boat.say("go").await;
+    boat.idle().await;
+    let said = boat.runtime.transcript(&boat.session).await.unwrap();
+    assert!(said.iter().any(|message| message.text() == "9936 refused"));
+    let rows = boat.runtime.tasks().await;
+    assert_eq!((rows.len(), rows.iter().filter(|row| row.status == TaskStatus::Done).count()), (64, 64));
+}
+
+#[tokio::test]
+async fn a_task_whose_dependency_failed_is_told_and_asks_before_it_begins() {
+    let gate = Arc::new(Semaphore::new(0));
+    let mut boat = boat(gated(&gate)).await;
+    for (body, after) in [("One.", &[][..]), ("Two.", &[1]), ("Three.", &[1])] {
+        boat.runtime.dispatch(&boat.session, brief(body, after)).await.unwrap();
+    }
+    boat.runtime.abort(TaskId(1)).await.unwrap();
+    for _ in [2, 3] {
+        let asked = boat.until(|envelope| match &envelope.news {
+            News::Asked(question) => Some((question.asker, question.text.clone(), question.default.clone())),
+            _ => None,
+        });
+        let text = "It comes after what has no result: t_001 was aborted. Go on without?".to_owned();
+        assert_eq!(asked.await, (Asker::Dependency, text, "give up".to_owned()));
+    }
+    assert_eq!([boat.status(2).await, boat.status(3).await], [TaskStatus::Parked; 2]);
+
+    gate.add_permits(1);
+    boat.runtime.answer(TaskId(3), None, "give up".to_owned()).await.unwrap();
+    boat.runtime.answer(TaskId(2), None, "go on".to_owned()).await.unwrap();
+    boat.idle().await;
+    let ends = [2, 3].map(|id| boat.task(id).result().unwrap().unwrap());
+    assert_eq!([ends[0].status, ends[1].status], [TaskStatus::Done, TaskStatus::Failed]);
+    let answer = &ends[0].answer;
+    assert!(answer.contains("[t_001 aborted] One.\n") && answer.contains("go on"), "{answer}");
+    assert_eq!(ends[1].turns, 0, "and nothing was spent on the other");
 }
