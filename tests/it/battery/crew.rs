@@ -28,7 +28,9 @@ fn c19_three_workers_killed_at_random_have_one_outcome_each_and_saw_each_note_on
     let (kills, mut dice) = (knob("CREW", if every() { 20 } else { 5 }), Dice::new());
     let scene = Scene::new();
     let (mut told, mut notes) = (Told::default(), BTreeSet::new());
-    let steps = vec!["sleep 0.1"; 3 * kills].join("; ");
+    // Each a little different: the same step again and again would be stuck.
+    let steps: Vec<String> = (0..3 * kills).map(|step| format!("sleep 0.1{step:03}")).collect();
+    let steps = steps.join("; ");
     let mut killed = 0;
     for round in 0.. {
         if killed == kills {
