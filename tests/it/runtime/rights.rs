@@ -55,7 +55,7 @@ async fn main_agent_and_worker_get_the_prompts_and_tools_that_are_theirs() {
     let mut workers = [own.as_slice(), &["ask"]].concat();
     workers.sort_unstable();
     assert_eq!(worker.2, workers);
-    let mut all = [own.as_slice(), &["abort", "answer", "call_agent", "dispatch", "steer", "tasks"]].concat();
+    let mut all = [own.as_slice(), &["abort", "answer", "call_agent", "dispatch", "resume", "steer", "tasks"]].concat();
     all.sort_unstable();
     assert_eq!(main.2, all);
 }
