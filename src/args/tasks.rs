@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use crate::message::Budget;
+
 /// Ways to look at tasks, and orders. Orders go to the tillerman that works in this workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Tasks {
@@ -44,6 +46,9 @@ pub enum Tasks {
         /// low, normal or high.
         #[arg(long, value_name = "WHEN")]
         priority: Option<String>,
+        /// What it may use, for example "$0.50 400k 20m 40 turns".
+        #[arg(long, value_name = "BUDGET")]
+        budget: Option<Budget>,
     },
     /// Tell a worker something; it hears it before its next model call.
     Steer {
@@ -77,6 +82,14 @@ pub enum Tasks {
         /// Which question, for example 2; the one that has been open for longest when not given.
         #[arg(short, long, value_name = "N")]
         question: Option<u32>,
+    },
+    /// What a task has used of what it may use; with an order, more of it (+0.25, +5m) or another limit (20m).
+    Budget {
+        /// For example t_003.
+        id: String,
+        /// For example +0.25, or 400k 40 turns.
+        #[arg(value_name = "CHANGE", num_args = 0..)]
+        change: Vec<String>,
     },
     /// Stop tasks, running or waiting.
     Abort {

@@ -1,4 +1,4 @@
-//! `tillerman tasks steer|follow-up|answer|abort|dispatch|resume|watch`: orders to the tillerman that works in the workspace, and what
+//! `tillerman tasks steer|follow-up|answer|budget|abort|dispatch|resume|watch`: orders to the tillerman that works in the workspace, and what
 //! became of them. Nothing is done here.
 
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::json;
 use super::{run, watch};
 use crate::args::Tasks;
-use crate::message::NoteId;
+use crate::message::{BudgetError, Change, NoteId};
 use crate::runtime::{Done, Order, Table};
 use crate::server::control::{Client, Unanswered};
 use crate::session::fate::{self, Fate};
@@ -77,9 +77,10 @@ pub async fn orders(command: &Tasks, setup: &Setup<'_>) -> Option<Result<Exit, N
         }
         Tasks::Answer { id, text, question } => answer(id, text, *question, setup).await,
         Tasks::Abort { ids } => abort(ids, setup).await,
-        Tasks::Dispatch { text, title, agent, touches, rows, after, priority } => {
+        Tasks::Budget { id, change } => budget(id, change, setup).await,
+        Tasks::Dispatch { text, title, agent, touches, rows, after, priority, budget } => {
             let (title, agent, touches) = (title.clone().unwrap_or_default(), agent.clone(), touches.clone());
-            let brief = Brief { title, agent, touches, ..Brief::default() };
+            let brief = Brief { title, agent, touches, budget: budget.unwrap_or_default(), ..Brief::default() };
             match order(brief, after, priority.as_deref()) {
                 Ok(brief) => dispatch(text, brief, rows.as_deref(), setup).await,
                 Err(error) => Err(error),
@@ -224,6 +225,20 @@ async fn resume(ids: &[String], setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
         }
     }
     Ok(Exit::Done)
+}
+
+async fn budget(id: &str, change: &[String], setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
+    let task: TaskId = id.parse()?;
+    let change = (!change.is_empty()).then(|| change.join(" ").parse::<Change>()).transpose();
+    let change = change.map_err(|error: BudgetError| NotOrdered::Words(error.to_string()))?;
+    match Client::new(setup.workspace).order(&Order::Budget { task, change }).await? {
+        Done::Budgeted(told) => {
+            let line = json!({"v": json::VERSION, "type": "budget", "agent": task, "balance": told.balance});
+            setup.tell(&format!("{} {}", setup.look.name(task), told.balance), line)?;
+            Ok(Exit::Done)
+        }
+        other => Err(strange(&other)),
+    }
 }
 
 async fn go_on(id: &str, words: &[String], setup: &Setup<'_>) -> Result<Exit, NotOrdered> {

@@ -2,6 +2,7 @@
 //! for nothing. What a call costs is known to whoever makes it.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,6 +59,16 @@ pub(super) struct TimeLeft {
     pub(super) over: Duration,
     /// What limits it, in words.
     pub(super) what: String,
+}
+
+impl fmt::Display for Balance {
+    /// Its words in one line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.words() {
+            words if words.is_empty() => f.write_str("nothing used, no limit"),
+            words => f.write_str(&words.join(" · ")),
+        }
+    }
 }
 
 impl Balance {

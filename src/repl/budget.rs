@@ -1,7 +1,6 @@
 //! `/budget`: what a task or all of them may use, and what they have used. Who keeps count is the runtime's business.
 
 use super::talk::Talk;
-use crate::ledger::Balance;
 use crate::message::Change;
 use crate::task::TaskId;
 
@@ -13,7 +12,7 @@ impl Talk<'_> {
             (Some(task), Some(change)) => self.runtime.budget(task, change).await,
         };
         match told {
-            Ok(told) => self.out.answer([format!("{} {}", told.task, words(&told.balance))]).await,
+            Ok(told) => self.out.answer([format!("{} {}", told.task, told.balance)]).await,
             Err(error) => self.complain(error).await,
         }
     }
@@ -24,20 +23,13 @@ impl Talk<'_> {
         let mut lines = Vec::new();
         for row in self.runtime.tasks().await.iter().filter(|row| !row.status.is_over()) {
             if let Ok(told) = self.runtime.budget_of(row.id).await {
-                lines.push(format!("{} {}", row.id, words(&told.balance)));
+                lines.push(format!("{} {}", row.id, told.balance));
             }
         }
-        lines.push(format!("today {}", words(&fleet)));
+        lines.push(format!("today {}", fleet));
         if !fleet.budget.is_unlimited() {
             lines.push(format!("left  {}; what running tasks may use is set aside", fleet.left()));
         }
         self.out.answer(lines).await;
-    }
-}
-
-fn words(balance: &Balance) -> String {
-    match balance.words() {
-        words if words.is_empty() => "nothing used, no limit".to_owned(),
-        words => words.join(" \u{b7} "),
     }
 }

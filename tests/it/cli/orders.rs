@@ -113,3 +113,25 @@ fn where_nobody_works_orders_say_so_and_what_a_killed_program_left_fools_nobody(
     assert!(!socket(&place).exists());
     assert!(!is_alive(run.id()));
 }
+
+#[test]
+fn b1_a_budget_is_given_looked_at_and_raised_from_a_second_terminal() {
+    let place = Place::new();
+    let mut run = slow(&place);
+    let handed =
+        place.tillerman(&["tasks", "dispatch", "Do: `sleep 300`\n- [ ] `sleep 300`", "--budget", "40 turns $0.50"]);
+    assert_eq!(said(&handed), (Some(0), "t_002 dispatched\n", ""));
+    let raised = place.tillerman(&["tasks", "budget", "t_002", "+0.25"]);
+    assert!(raised.code == Some(0) && raised.stdout.contains("$0.00 of $0.75 · "), "{raised:?}");
+    let looked = place.tillerman(&["tasks", "budget", "t_002"]);
+    assert!(looked.code == Some(0) && looked.stdout.contains("$0.00 of $0.75 · "), "{looked:?}");
+    let brief = || fs::read_to_string(place.path().join(".tasks/t_002/task.md")).unwrap();
+    assert!(brief().contains("usd: 0.75"), "{}", brief());
+    let wrong = place.tillerman(&["tasks", "budget", "t_002", "lots"]);
+    let why = "tillerman: `lots` is no budget; write it like $0.50, 400k tokens, 20m or 40 turns\n";
+    assert_eq!((wrong.code, wrong.stderr.as_str()), (Some(2), why));
+    assert_eq!(place.tillerman(&["tasks", "dispatch", "x", "--budget", "-1"]).code, Some(2));
+    place.tillerman(&["tasks", "abort", "t_002"]);
+    go(&place);
+    assert!(run.wait().unwrap().success());
+}

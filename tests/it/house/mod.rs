@@ -49,7 +49,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("server", &["everything above"]),
     ("cli", &["everything above"]),
     ("repl", &["everything above", "not cli", "not server"]),
-    ("args", &["config", "model", "terminal", "workspace"]),
+    ("args", &["config", "message", "model", "terminal", "workspace"]),
     ("main", &["args", "cli", "config", "repl", "runtime", "server", "terminal", "workspace"]),
 ];
 
