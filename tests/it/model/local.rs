@@ -170,7 +170,8 @@ fn servers_are_asked_at_the_same_time() {
         if asked == PREFIXES.len() {
             std::fs::write(&all_asked, "").unwrap();
         }
-        let no_list = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+        let no_list =
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
         Response::raw().hold(&all_asked).send(no_list)
     });
     let models = patient(&PREFIXES.map(|prefix| (prefix, server.base_url())));
