@@ -2,6 +2,7 @@
 //! single worker does is tried elsewhere.
 
 mod asked;
+mod budget;
 mod process;
 mod thousand;
 mod twenty;
