@@ -238,8 +238,12 @@ impl<'a> Run<'a> {
         ))
     }
 
-    /// The end of a run that may spend no more; what was said last is its answer.
+    /// The end of a run that may spend no more; what was said last in it is its answer.
     fn spent(&mut self, what: String) -> Outcome {
+        if self.turn == 0 {
+            // The conversation's last words answer an earlier line.
+            return Outcome::BudgetSpent { what, answer: String::new() };
+        }
         let said = |message: &&Arc<Message>| message.role == Role::Assistant && !message.text().trim().is_empty();
         let answer = match mem::take(&mut self.answer) {
             answer if answer.trim().is_empty() => {

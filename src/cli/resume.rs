@@ -98,8 +98,8 @@ async fn worst(ready: &Ready, resumed: &[TaskId]) -> Exit {
     let rows = ready.runtime.tasks().await;
     let ends: Vec<TaskStatus> = rows.iter().filter(|row| resumed.contains(&row.id)).map(|row| row.status).collect();
     match () {
-        () if ends.iter().any(|end| !matches!(end, TaskStatus::Done | TaskStatus::LimitTurns)) => Exit::Failed,
-        () if ends.contains(&TaskStatus::LimitTurns) => Exit::Limit,
-        () => Exit::Done,
+        () if ends.iter().all(|end| *end == TaskStatus::Done) => Exit::Done,
+        () if ends.iter().all(|end| *end == TaskStatus::Done || end.is_limited()) => Exit::Limit,
+        () => Exit::Failed,
     }
 }

@@ -164,7 +164,8 @@ impl Show {
     }
 
     fn ended(&mut self, ending: &Ending) {
-        if let Ending::Completed { answer } | Ending::TurnLimit { answer } = ending {
+        if let Ending::Completed { answer } | Ending::TurnLimit { answer } | Ending::BudgetSpent { answer, .. } = ending
+        {
             if self.json.is_none() && !self.live && !answer.is_empty() {
                 self.answer(answer.trim_end());
             }

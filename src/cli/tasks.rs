@@ -264,7 +264,7 @@ fn last(report: &TaskReport, setup: &Setup) -> Result<Exit, NotShown> {
     }
     Ok(match report.status {
         TaskStatus::Done => Exit::Done,
-        TaskStatus::LimitTurns => Exit::Limit,
+        status if status.is_limited() => Exit::Limit,
         _ => Exit::Failed,
     })
 }

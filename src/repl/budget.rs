@@ -11,10 +11,19 @@ impl Talk<'_> {
             (Some(task), None) => self.runtime.budget_of(task).await,
             (Some(task), Some(change)) => self.runtime.budget(task, change).await,
         };
-        match told {
-            Ok(told) => self.out.answer([format!("{} {}", told.task, told.balance)]).await,
-            Err(error) => self.complain(error).await,
+        let told = match told {
+            Ok(told) => told,
+            Err(error) => return self.complain(error).await,
+        };
+        let mut lines = vec![format!("{} {}", told.task, told.balance)];
+        if change.is_some() && self.ended_at_a_limit(told.task).await && told.balance.low().is_none() {
+            lines.push(format!("/resume {0} goes on with it, /continue {0} TEXT with new words", told.task));
         }
+        self.out.answer(lines).await;
+    }
+
+    async fn ended_at_a_limit(&self, task: TaskId) -> bool {
+        self.runtime.tasks().await.iter().any(|row| row.id == task && row.status.is_limited())
     }
 
     /// All tasks that are not over, and the day.

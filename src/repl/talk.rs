@@ -222,16 +222,16 @@ impl<'a> Talk<'a> {
     }
 
     async fn ended(&mut self, ending: &Ending) {
+        if let Ending::Completed { answer } | Ending::TurnLimit { answer } | Ending::BudgetSpent { answer, .. } = ending
+            && matches!(self.out, Out::Plain)
+            && !answer.is_empty()
+        {
+            self.out.answer([clean(answer)]).await;
+        }
         self.exit = match ending {
-            Ending::Completed { answer } => {
-                if matches!(self.out, Out::Plain) {
-                    self.out.answer([clean(answer)]).await;
-                }
-                Exit::Done
-            }
+            Ending::Completed { .. } | Ending::Parked => Exit::Done,
             Ending::Aborted => Exit::Interrupted,
             Ending::TurnLimit { .. } | Ending::BudgetSpent { .. } => Exit::Limit,
-            Ending::Parked => Exit::Done,
             Ending::Stuck { .. } | Ending::Failed { .. } => Exit::Failed,
         };
     }

@@ -156,6 +156,11 @@ impl TaskStatus {
         }
     }
 
+    /// It ended at a limit, of turns or of its budget, with a summing up; more of that and it goes on.
+    pub fn is_limited(self) -> bool {
+        matches!(self, TaskStatus::LimitTurns | TaskStatus::Partial)
+    }
+
     /// The word used in files and on the wire: `limit_turns`.
     pub fn word(self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
 //! The real program against a model server, in the wire formats: what a person types, what the model is asked, what is
 //! left on the disk.
 
+mod budget;
 mod cast;
 mod control;
 mod fallback;
