@@ -84,13 +84,17 @@ impl Balance {
         }
     }
 
-    /// Whether most of a limit is used: which, and how much.
-    pub fn low(&self) -> Option<String> {
-        let low = |currency: &Currency| {
+    /// Whether a limit leaves too little to go on with: most of it is used, or another call and one that sums up do not
+    /// fit, if they are like those before. Which, and how much is used.
+    pub fn short(&self) -> Option<String> {
+        let short = |currency: &Currency| {
             let used = self.spent.get(*currency);
-            currency.limit(&self.budget).is_some_and(|limit| used.saturating_mul(100) >= limit.saturating_mul(LOW))
+            let two = used.saturating_mul(2) / u64::from(self.spent.turns.max(1));
+            currency.limit(&self.budget).is_some_and(|limit| {
+                used.saturating_mul(100) >= limit.saturating_mul(LOW) || used.saturating_add(two) > limit
+            })
         };
-        let currency = Currency::ALL.into_iter().find(low)?;
+        let currency = Currency::ALL.into_iter().find(short)?;
         Some(currency.share(self.spent.get(currency), currency.limit(&self.budget)?))
     }
 

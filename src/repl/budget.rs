@@ -16,7 +16,7 @@ impl Talk<'_> {
             Err(error) => return self.complain(error).await,
         };
         let mut lines = vec![format!("{} {}", told.task, told.balance)];
-        if change.is_some() && self.ended_at_a_limit(told.task).await && told.balance.low().is_none() {
+        if change.is_some() && self.ended_at_a_limit(told.task).await && told.balance.short().is_none() {
             lines.push(format!("/resume {0} goes on with it, /continue {0} TEXT with new words", told.task));
         }
         self.out.answer(lines).await;

@@ -213,8 +213,8 @@ pub(super) fn set_aside(site: &Site, dir: &TaskDir, brief: &Brief) -> Result<(),
 /// Opens the account of a task that goes on. One whose budget was spent must have got more since.
 pub(super) fn take_up(site: &Site, task: &Task, ended: TaskStatus) -> Result<(), ControlError> {
     let (id, opening) = (task.dir.id(), opening(task));
-    let low = site.ledger.past(&opening).low().filter(|_| ended == TaskStatus::Partial);
-    if let Some(what) = low {
+    let short = site.ledger.past(&opening).short().filter(|_| ended == TaskStatus::Partial);
+    if let Some(what) = short {
         return Err(ControlError::Spent { task: id, what });
     }
     site.ledger.resume(&opening).map(drop).map_err(|short| refused(id, &short))

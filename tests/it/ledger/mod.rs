@@ -4,7 +4,7 @@ mod file;
 mod time;
 
 use jiff::Timestamp;
-use tillerman::ledger::{Account, Call, Leave, Ledger, Opening, Purpose, Short, Sums};
+use tillerman::ledger::{Account, Balance, Call, Leave, Ledger, Opening, Purpose, Short, Sums};
 use tillerman::message::{Budget, Change, Usage, Usd};
 
 const CENT: u64 = 10_000_000;
@@ -170,6 +170,21 @@ fn a_budget_is_raised_and_set_while_the_task_goes_on() {
     assert_eq!(ledger.change("t_001", change("$0.20 9 turns")).unwrap(), budget("$0.20 9 turns"));
     assert_eq!(account.admit(about(1, 0), about(1, 0)), nothing("$0.45 of $0.20"));
     assert_eq!(ledger.change("t_009", change("+1")).unwrap_err(), Short::Closed);
+}
+
+#[test]
+fn what_is_left_is_too_little_when_two_calls_like_those_before_do_not_fit() {
+    for (limits, spent, turns, short) in [
+        ("$0.60", 30, 3, None),
+        ("$0.60", 44, 4, Some("$0.44 of $0.60")),
+        ("$0.60", 48, 40, Some("$0.48 of $0.60")),
+        ("$0.60 9 turns", 30, 8, Some("8 of 9 turns")),
+        ("$0.60", 0, 0, None),
+    ] {
+        let spent = Sums { usd: cents(spent), turns, ..Sums::default() };
+        let balance = Balance { budget: budget(limits), spent, engaged: spent };
+        assert_eq!(balance.short().as_deref(), short, "{limits} {spent:?}");
+    }
 }
 
 #[test]
