@@ -121,8 +121,9 @@ impl Account {
         let cost = cost.or_else(|| self.quote(&usage));
         let turns = u32::from(purpose.is_turn());
         let sums = Sums { turns, ..Sums::of_call(&usage, cost) };
+        let at = self.inner.clock.now();
         let worked = {
-            let mut books = self.inner.books();
+            let mut books = self.inner.books_at(at);
             books.charge(&self.name, sums, last, self.draws);
             books.balance(&self.name).map(|balance| balance.spent.time).unwrap_or_default()
         };
@@ -132,7 +133,7 @@ impl Account {
         };
         let line = Line {
             v: Line::VERSION,
-            at: Timestamp::now(),
+            at,
             task: task.into(),
             dispatched: self.born,
             session,

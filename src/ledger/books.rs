@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -21,8 +22,8 @@ const LOW: u64 = 80;
 pub(super) struct Books {
     pots: [Pot; 2],
     accounts: HashMap<Arc<str>, Holder>,
-    /// Days since 1970, UTC; the fleet's pot is filled anew with each.
-    day: i64,
+    /// The fleet's pot is filled anew with each.
+    day: Date,
 }
 
 /// One account.
@@ -112,13 +113,15 @@ impl Balance {
 }
 
 impl Books {
-    pub(super) fn new(fleet: Budget, whole: Budget, day: i64) -> Books {
+    pub(super) fn new(fleet: Budget, whole: Budget, day: Date) -> Books {
         Books { pots: [fleet, whole].map(Pot::new), accounts: HashMap::new(), day }
     }
 
-    /// Lets what earlier programs used today count.
-    pub(super) fn recall(&mut self, today: Sums) {
-        self.pots[FLEET].closed = self.pots[FLEET].closed.plus(today);
+    /// Lets what earlier programs used on a day count, as long as it lasts.
+    pub(super) fn recall(&mut self, used: Sums, day: Date) {
+        if day == self.day {
+            self.pots[FLEET].closed = self.pots[FLEET].closed.plus(used);
+        }
     }
 
     /// Opens an account and sets its budget aside.
@@ -238,17 +241,8 @@ impl Books {
 
     /// Puts a budget in place that a hand has written; the pots are not asked, for the task is there already.
     pub(super) fn replace(&mut self, name: &str, budget: Budget) {
-        let Some(holder) = self.accounts.get(name) else { return };
         // How its time counts against the pots may be another from here on.
-        let (works, reserve) = (holder.since.is_some(), holder.reserve);
-        self.rest(name);
-        if let Some(holder) = self.accounts.get_mut(name) {
-            (holder.budget, holder.warned, holder.reserve) = (budget, false, reserve);
-        }
-        self.engage(name);
-        if works {
-            self.work(name);
-        }
+        self.anew(name, |holder| (holder.budget, holder.warned) = (budget, false));
     }
 
     /// How long it may be at work; `None` when nothing limits that.
@@ -338,8 +332,9 @@ impl Books {
         }
     }
 
-    /// With a new day the fleet's pot is full again, except for what tasks that go on still hold.
-    pub(super) fn roll(&mut self, day: i64) {
+    /// With a new day the fleet's pot is full again, except for what tasks that go on still hold. A call that is under
+    /// way counts when it is over, time as it passes. A clock that is set back begins no day again.
+    pub(super) fn roll(&mut self, day: Date) {
         if day <= self.day {
             return;
         }
@@ -347,10 +342,22 @@ impl Books {
         self.pots[FLEET].closed = Sums::default();
         let names: Vec<Arc<str>> = self.accounts.keys().cloned().collect();
         for name in names {
-            if let Some(holder) = self.accounts.get_mut(&name) {
-                holder.base[FLEET] = holder.spent;
-            }
-            self.engage(&name);
+            self.anew(&name, |holder| holder.base[FLEET] = holder.spent);
+        }
+    }
+
+    /// Changes an account when all its time is counted; what is set aside for it, and that it works, stays.
+    fn anew(&mut self, name: &str, change: impl FnOnce(&mut Holder)) {
+        let Some(holder) = self.accounts.get(name) else { return };
+        let (works, reserve) = (holder.since.is_some(), holder.reserve);
+        self.rest(name);
+        if let Some(holder) = self.accounts.get_mut(name) {
+            change(holder);
+            holder.reserve = reserve;
+        }
+        self.engage(name);
+        if works {
+            self.work(name);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod account;
 mod books;
+mod clock;
 mod line;
 mod past;
 mod pot;
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 
 pub use self::account::{Account, AtWork, Call, Purpose, Quote};
 pub use self::books::Balance;
+pub use self::clock::Clock;
 pub use self::past::Estimate;
 pub use self::sums::Sums;
 
@@ -33,6 +35,7 @@ pub struct Ledger {
 }
 
 struct Inner {
+    clock: Clock,
     books: Mutex<Books>,
     written: Mutex<Written>,
     /// `None` when nothing is kept.
@@ -111,11 +114,11 @@ fn pot_is_short(wanted: Option<&str>, left: Option<&str>, limit: &str) -> String
 }
 
 impl Ledger {
-    /// The ledger in this file, which is made with the first call; `fleet` limits all tasks of a day (UTC) together,
-    /// `whole` everything that this program does. A fleet's limit needs to know what was used today, so then the file
-    /// is read at once.
-    pub fn open(path: &Path, fleet: Budget, whole: Budget) -> Ledger {
-        let ledger = Ledger::over(Some(path.to_owned()), fleet, whole);
+    /// The ledger in this file, which is made with the first call; `fleet` limits all tasks of a day together, `whole`
+    /// everything that this program does. When a day begins the clock says. A fleet's limit needs to know what was used
+    /// today, so then the file is read at once.
+    pub fn open(path: &Path, fleet: Budget, whole: Budget, clock: Clock) -> Ledger {
+        let ledger = Ledger::over(Some(path.to_owned()), fleet, whole, clock);
         if !fleet.is_unlimited() {
             ledger.inner.past(|_| ());
         }
@@ -124,16 +127,17 @@ impl Ledger {
 
     /// A ledger that leaves no file.
     pub fn in_memory(fleet: Budget, whole: Budget) -> Ledger {
-        Ledger::over(None, fleet, whole)
+        Ledger::over(None, fleet, whole, Clock::system())
     }
 
-    fn over(path: Option<PathBuf>, fleet: Budget, whole: Budget) -> Ledger {
+    fn over(path: Option<PathBuf>, fleet: Budget, whole: Budget, clock: Clock) -> Ledger {
         let old = path.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
         let inner = Inner {
-            books: Mutex::new(Books::new(fleet, whole, today())),
+            books: Mutex::new(Books::new(fleet, whole, clock.today())),
             written: Mutex::new(Written { pen: Pen::new(path.clone()), past: None }),
             path,
             old,
+            clock,
             changed: watch::Sender::new(()),
         };
         Ledger { inner: Arc::new(inner) }
@@ -239,8 +243,12 @@ impl Ledger {
 
 impl Inner {
     fn books(&self) -> MutexGuard<'_, Books> {
+        self.books_at(self.clock.now())
+    }
+
+    fn books_at(&self, now: Timestamp) -> MutexGuard<'_, Books> {
         let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
-        books.roll(today());
+        books.roll(self.clock.day(now));
         books
     }
 
@@ -252,8 +260,10 @@ impl Inner {
     fn past<T>(&self, look: impl FnOnce(&Past) -> T) -> T {
         let mut written = self.written();
         let past = written.past.get_or_insert_with(|| {
-            let past = self.path.as_ref().map_or_else(Past::default, |path| Past::read(path, self.old, today()));
-            self.books().recall(past.today());
+            let day = self.clock.today();
+            let is_today = |at: Timestamp| self.clock.day(at) == day;
+            let past = self.path.as_ref().map_or_else(Past::default, |path| Past::read(path, self.old, is_today));
+            self.books().recall(past.today(), day);
             past
         });
         look(past)
@@ -267,13 +277,4 @@ impl Written {
             past.take(line);
         }
     }
-}
-
-/// Days since 1970, UTC.
-fn today() -> i64 {
-    day(Timestamp::now())
-}
-
-fn day(at: Timestamp) -> i64 {
-    at.as_second().div_euclid(86_400)
 }

@@ -51,10 +51,10 @@ pub struct Estimate {
 }
 
 impl Past {
-    /// Reads the file; what begins before `old` and is of that day is what earlier programs used on it.
-    pub(super) fn read(path: &Path, old: u64, day: i64) -> Past {
+    /// Reads the file; what begins before `old` and is of this day is what earlier programs used on it.
+    pub(super) fn read(path: &Path, old: u64, is_today: impl Fn(Timestamp) -> bool) -> Past {
         let mut past = Past::default();
-        match past.load(path, old, day) {
+        match past.load(path, old, is_today) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 tracing::warn!(path = %path.display(), %error, "what tasks have used before is not known");
             }
@@ -63,7 +63,7 @@ impl Past {
         past
     }
 
-    fn load(&mut self, path: &Path, old: u64, day: i64) -> io::Result<()> {
+    fn load(&mut self, path: &Path, old: u64, is_today: impl Fn(Timestamp) -> bool) -> io::Result<()> {
         let mut file = File::open(path)?;
         let mut at = file.metadata()?.len().saturating_sub(REACH);
         file.seek(SeekFrom::Start(at))?;
@@ -80,7 +80,7 @@ impl Past {
             }
             if let Some(line) = Line::read(bytes.trim_ascii_end()) {
                 let more = self.take(&line);
-                if at < old && super::day(line.at) == day && line.task != "main" {
+                if at < old && is_today(line.at) && line.task != "main" {
                     self.today = self.today.plus(more);
                 }
             }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::site::Site;
 use super::{ControlError, Done, Order, Remote, Runtime, TaskRow};
 use crate::config::Config;
-use crate::ledger::{Account, Balance, Estimate, Ledger, Opening, Quote, Short};
+use crate::ledger::{Account, Balance, Clock, Estimate, Ledger, Opening, Quote, Short};
 use crate::message::{Budget, Change};
 use crate::model::ModelId;
 use crate::session::SessionId;
@@ -38,7 +38,7 @@ pub struct Budgeted {
 /// The ledger of a program.
 pub(super) fn ledger(config: &Config) -> Ledger {
     let path = config.workspace.state().join("ledger.jsonl");
-    Ledger::open(&path, config.fleet, config.whole)
+    Ledger::open(&path, config.fleet, config.whole, Clock::system())
 }
 
 /// The account of a main agent.
@@ -173,7 +173,7 @@ impl Runtime {
         self.inner.site.on_disk(look).await.map_err(ControlError::Files)?
     }
 
-    /// How all tasks of this day (UTC) stand together.
+    /// How all tasks of this day, in the zone of this machine, stand together.
     pub async fn fleet(&self) -> Balance {
         let ledger = self.inner.site.ledger.clone();
         let looked = self.inner.site.on_disk(move || ledger.fleet()).await;

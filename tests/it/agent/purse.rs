@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use tillerman::agent::{Compacting, Keep, Outcome, Trigger};
-use tillerman::ledger::{Account, Ledger, Opening};
+use tillerman::ledger::{Account, Clock, Ledger, Opening};
 use tillerman::message::{Budget, Usage, Usd};
 use tillerman::session::End as Ended;
 
@@ -199,7 +199,7 @@ fn purposes(path: &Path) -> Vec<(String, bool)> {
 async fn every_call_is_in_the_ledger_summaries_and_stopped_ones_too() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ledger.jsonl");
-    let ledger = Ledger::open(&path, Budget::default(), Budget::default());
+    let ledger = Ledger::open(&path, Budget::default(), Budget::default(), Clock::system());
     let account = account_of(&ledger, "$9.00");
     let compacting = Compacting { trigger: Trigger::Messages(3), keep: Keep::Last(1), ..Compacting::DEFAULT };
     Scenario::new()

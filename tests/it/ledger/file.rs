@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::Path;
 
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
-use tillerman::ledger::{Call, Ledger, Opening, Purpose, Sums};
+use tillerman::ledger::{Call, Clock, Ledger, Opening, Purpose, Sums};
 use tillerman::message::{Budget, Usage, Usd};
 
 use super::{budget, cents, opening, pay};
 
 fn open(path: &Path) -> Ledger {
-    Ledger::open(path, Budget::default(), Budget::default())
+    Ledger::open(path, Budget::default(), Budget::default(), Clock::system())
 }
 
 fn lines(path: &Path) -> Vec<Value> {
@@ -85,7 +86,8 @@ fn a_fleet_knows_what_was_used_today_and_forgets_yesterday() {
         });
         format!("{line}\n")
     };
-    let now = Timestamp::now();
+    let now: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
+    let noon = Clock::of(TimeZone::UTC, move || now);
     let text = [
         line(now - 49.hours(), "t_001", 60_000),
         line(now, "t_001", 90_000),
@@ -95,7 +97,7 @@ fn a_fleet_knows_what_was_used_today_and_forgets_yesterday() {
         line(now, "t_002", 5_000),
     ];
     fs::write(&path, text.concat()).unwrap();
-    let ledger = Ledger::open(&path, budget("$0.50"), Budget::default());
+    let ledger = Ledger::open(&path, budget("$0.50"), Budget::default(), noon);
     let spent = ledger.fleet().spent;
     assert_eq!((spent.usd, spent.tokens, spent.turns, spent.time.as_secs()), (cents(20), 2_000, 2, 35));
     let refused = ledger.dispatch(&opening("t_003", budget("$0.40"))).err().unwrap();
