@@ -27,6 +27,8 @@ pub(super) struct Adoption {
 pub(super) struct Adopted {
     brief: Brief,
     attempt: u32,
+    /// It has a journal.
+    began: bool,
     ears: Ears,
     /// All that it ever asked.
     questions: Vec<Question>,
@@ -88,7 +90,7 @@ impl State {
             stage: Stage::Adopting(reply),
             aborted: false,
             token: self.site.busy.token(),
-            missed: Vec::new(),
+            began: false,
             parking: Parking::default(),
         };
         self.tasks.insert(id, entry);
@@ -106,8 +108,8 @@ impl State {
             }
             Ok(adopted) => {
                 self.site.unpark(id);
-                let Adopted { brief, attempt, ears, questions, missed } = adopted;
-                (entry.brief, entry.attempt) = (brief, attempt);
+                let Adopted { brief, attempt, began, ears, questions, missed } = adopted;
+                (entry.brief, entry.attempt, entry.began) = (brief, attempt, began);
                 for letter in missed {
                     entry.parking.questions.writing();
                     let crew = myself.clone();
@@ -131,6 +133,7 @@ impl State {
                 }
                 self.deliver(myself, id);
                 self.rouse(id);
+                self.stir(myself, id);
             }
         }
         if let Some(reply) = reply {
@@ -172,13 +175,15 @@ fn read(dir: &TaskDir, journal: &Path, durability: Durability) -> Result<Adopted
         questions.push(question);
     }
     let waits = |kind: NoteKind| waiting.iter().any(|posted| posted.note.kind == kind);
-    let is_lost = missed.is_empty() && !questions.iter().any(Question::is_open);
+    let began = journal.exists();
+    // One that has not begun asked nothing: the runtime did, and looks again.
+    let is_lost = began && missed.is_empty() && !questions.iter().any(Question::is_open);
     if is_lost && !waits(NoteKind::Answer) && !waits(NoteKind::Steer) {
         let why = if broken.is_empty() { "its file is gone".to_owned() } else { broken.join("; ") };
         let words = format!("What you asked cannot be answered any more: {why}. Decide it yourself, and say how.");
         missed.push(letter(words, NOBODY));
     }
-    Ok(Adopted { brief: task.brief, attempt: task.attempt, ears, questions, missed })
+    Ok(Adopted { brief: task.brief, attempt: task.attempt, began, ears, questions, missed })
 }
 
 /// What became of a question, by the notes that were ever sent to its task.

@@ -35,7 +35,7 @@ const OPTIONS: usize = 9;
 const OPTION: usize = 200;
 
 /// Most characters of a question.
-const TEXT: usize = 2_000;
+pub(super) const TEXT: usize = 2_000;
 
 /// When a default is tried again that could not be written down.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -162,8 +162,13 @@ impl State {
             // A main agent that is gone is not asked; a person still is.
             let _ = entry.patron.main.cast(MainMsg::Question(Heard::Asked(doubt, self.site.busy.token())));
         }
+        let is_of_order = question.asker == Asker::Dependency;
         self.site.feed.tell(Source::Task(id), News::Asked(question));
         self.clock.arm(myself);
+        if is_of_order {
+            // What it asks about may have changed while it was written down, or since an earlier program.
+            self.look(myself, id);
+        }
     }
 
     /// The words of somebody for a question.
@@ -276,7 +281,6 @@ impl State {
     fn settle(&mut self, id: TaskId, number: u32, given: Given, note: NoteId) {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         let Some(pending) = entry.parking.questions.find(number) else { return };
-        self.clock.due.remove(&(pending.due, id, number));
         let answer = given.answer(&pending.question);
         let (state, who) = match &given {
             Given::Answer { text, from, .. } => {
@@ -286,10 +290,10 @@ impl State {
         };
         let line = format!("{} answered by {who}: {answer}", pending.question.name());
         pending.question.state = state;
-        let question = pending.question.clone();
-        self.site.feed.tell(Source::Task(id), News::Settled(question.clone()));
-        let _ = entry.patron.main.cast(MainMsg::Question(Heard::Settled(id, number)));
-        let (site, dir) = (self.site.clone(), entry.dir.clone());
+        let (question, due) = (pending.question.clone(), pending.due);
+        let (main, dir) = (entry.patron.main.clone(), entry.dir.clone());
+        self.is_settled(&question, due, &main);
+        let site = self.site.clone();
         tokio::spawn(async move {
             let written = site.on_disk(move || {
                 let _ = dir.progress(&line);
@@ -302,6 +306,14 @@ impl State {
                 let _ = reply.send(Ok(Replied { task: id, question: number, answer, note, late: false }));
             }
         });
+    }
+
+    /// Nobody needs to answer it any more: its time is over, and whoever watches or was to answer hears of it.
+    pub(super) fn is_settled(&mut self, question: &Question, due: Instant, main: &ActorRef<MainMsg>) {
+        self.clock.due.remove(&(due, question.task, question.number));
+        self.site.feed.tell(Source::Task(question.task), News::Settled(question.clone()));
+        // A main agent that is gone was not to answer.
+        let _ = main.cast(MainMsg::Question(Heard::Settled(question.task, question.number)));
     }
 
     /// Chosen for a question of the runtime: the task is over without another model call.
@@ -335,11 +347,8 @@ impl State {
     /// The task is over, so nobody needs an answer any more. Its files say so already.
     pub(super) fn close_questions(&mut self, entry: &mut Entry, status: TaskStatus) {
         for pending in entry.parking.questions.all.iter_mut().filter(|pending| pending.question.is_open()) {
-            let id = pending.question.task;
-            self.clock.due.remove(&(pending.due, id, pending.question.number));
             pending.question.state = Fate::Moot { why: moot(status) };
-            self.site.feed.tell(Source::Task(id), News::Settled(pending.question.clone()));
-            let _ = entry.patron.main.cast(MainMsg::Question(Heard::Settled(id, pending.question.number)));
+            self.is_settled(&pending.question, pending.due, &entry.patron.main);
         }
         let id = entry.dir.id();
         entry.refuse_held(&ControlError::AlreadyEnded(id));

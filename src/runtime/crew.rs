@@ -10,17 +10,18 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, Supervi
 use super::call::{Caller, Callers};
 use super::feed::{News, Source};
 use super::grace;
-use super::job::{self, Job};
+use super::job;
 use super::mail::{self, Ears, Letter};
-use super::order::{self, Described};
+use super::order::Looked;
 use super::park::{ParkMsg, Parking, RESTED};
 use super::pending::Clock;
 use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::{GRACE, Site};
+use super::turns::Looks;
 use super::upkeep;
 use super::waiting::Waiting;
-use super::worker::{Assignment, OVER, Worker, WorkerMsg};
+use super::worker::{OVER, WorkerMsg};
 use super::{ControlError, TaskRow};
 use crate::message::{NoteId, Spent, Usage};
 use crate::task::{Brief, TaskId, TaskReport, TaskStatus, now};
@@ -42,7 +43,9 @@ pub(super) enum CrewMsg {
     /// Its files say so, or it may not go on.
     Revived(TaskId, Result<Box<Revived>, ControlError>),
     /// Its task.md is written and its inbox is found, or cannot be.
-    Described(TaskId, Result<Box<Described>, String>),
+    Described(TaskId, Result<Box<Ears>, String>),
+    /// What its files say when its turn has come; they were read when so many tasks had ended.
+    Looked(TaskId, Box<Looked>, u64),
     /// Text for a worker.
     Note(TaskId, Letter, RpcReplyPort<Result<NoteId, ControlError>>),
     /// Stop a worker.
@@ -73,6 +76,7 @@ pub(super) struct State {
     pub(super) callers: Callers,
     pub(super) tasks: HashMap<TaskId, Entry>,
     pub(super) queue: Waiting,
+    pub(super) looks: Looks,
     pub(super) running: usize,
     pub(super) clock: Clock,
 }
@@ -84,8 +88,8 @@ impl Actor for Crew {
 
     async fn pre_start(&self, _: ActorRef<CrewMsg>, given: Founding) -> Result<State, ActorProcessingErr> {
         let Founding { site, last } = given;
-        let (queue, clock) = (Waiting::default(), Clock::default());
-        Ok(State { site, last, callers: Callers::new(), tasks: HashMap::new(), queue, running: 0, clock })
+        let (queue, looks, clock) = (Waiting::default(), Looks::default(), Clock::default());
+        Ok(State { site, last, callers: Callers::new(), tasks: HashMap::new(), queue, looks, running: 0, clock })
     }
 
     async fn handle(
@@ -99,6 +103,10 @@ impl Actor for Crew {
             CrewMsg::Call(call, patron, reply) => state.call(&myself, *call, patron, reply),
             CrewMsg::Described(id, written) => {
                 state.described(&myself, id, written);
+                state.advance(&myself).await;
+            }
+            CrewMsg::Looked(id, looked, ends) => {
+                state.looked(&myself, id, *looked, ends);
                 state.advance(&myself).await;
             }
             CrewMsg::Resume(id, patron, words, reply) => state.resume(&myself, id, (patron, words), reply),
@@ -115,7 +123,7 @@ impl Actor for Crew {
             CrewMsg::Abort(id, reply) => state.abort(&myself, id, reply),
             CrewMsg::Overdue(id) => state.kill(id),
             CrewMsg::Ended(report) => {
-                state.ended(*report);
+                state.ended(&myself, *report);
                 state.advance(&myself).await;
             }
             CrewMsg::Live(reply) => {
@@ -157,15 +165,14 @@ impl State {
         };
         let id = dir.id();
         self.last = id.0;
-        let over = self.line_up(id, &brief);
+        self.line_up(id, &brief);
         let (site, crew, task) = (self.site.clone(), myself.clone(), (dir.clone(), brief.clone()));
         let (journal, durability) = (self.site.journal(id), self.site.durability());
-        let tasks = self.site.config.workspace.tasks();
         tokio::spawn(async move {
             let described = site.on_disk(move || {
                 let ears = mail::ears(&journal, durability).map_err(|error| error.to_string())?;
                 task.0.describe(&task.1, TaskStatus::Queued).map_err(|error| error.to_string())?;
-                Ok(Box::new(Described { ears, missed: order::missed(&tasks, &over) }))
+                Ok(Box::new(ears))
             });
             let described = described.await.unwrap_or_else(Err);
             // A crew that is gone takes no more tasks; recovery finds the directory.
@@ -179,30 +186,26 @@ impl State {
             ears: None,
             stage: Stage::Describing(reply),
             aborted: false,
-            missed: Vec::new(),
+            began: false,
             token: self.site.busy.token(),
             parking: Parking::default(),
         };
         self.tasks.insert(id, entry);
     }
 
-    pub(super) fn described(
-        &mut self,
-        myself: &ActorRef<CrewMsg>,
-        id: TaskId,
-        described: Result<Box<Described>, String>,
-    ) {
+    pub(super) fn described(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, described: Result<Box<Ears>, String>) {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Queued) else { return };
         match described {
-            Ok(described) => {
-                let Described { ears, missed } = *described;
-                entry.ears = Some(ears);
-                entry.missed.extend(missed);
+            Ok(ears) => {
+                entry.ears = Some(*ears);
+                if entry.brief.after.is_empty() {
+                    self.looks.is_clear(id);
+                }
             }
             Err(why) => {
                 let _ = reply.send(Err(ControlError::Files(why)));
-                return self.forget(id, TaskStatus::Failed);
+                return self.forget(myself, id);
             }
         }
         let _ = reply.send(Ok(id));
@@ -211,50 +214,6 @@ impl State {
             self.bury(myself, id, TaskStatus::Aborted, NOT_STARTED.to_owned());
         } else {
             self.waits(id);
-        }
-    }
-
-    /// Starts what waits, in order, as long as there are places.
-    async fn advance(&mut self, myself: &ActorRef<CrewMsg>) {
-        while self.running < self.site.config.crew.running && !self.site.is_closing() {
-            let is_ready = |id: &TaskId| self.tasks.get(id).is_some_and(|task| matches!(task.stage, Stage::Queued));
-            let Some(id) = self.queue.first().filter(is_ready) else { return };
-            if let Some(asking) = self.tasks.get_mut(&id).and_then(order::asking) {
-                self.park_with(myself, id, asking);
-                continue;
-            }
-            self.queue.leave(id);
-            self.start(myself, id).await;
-        }
-    }
-
-    async fn start(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId) {
-        let Some(entry) = self.tasks.get_mut(&id) else { return };
-        let Some((post, inbox)) = entry.ears.as_mut().and_then(Ears::open) else { return };
-        let known = entry.has_rested().then(|| entry.brief.clone());
-        let (is_new, (meter, begun)) = (known.is_none(), entry.begin());
-        let job = Job {
-            site: self.site.clone(),
-            crew: myself.clone(),
-            patron: entry.patron.clone(),
-            dir: entry.dir.clone(),
-            title: entry.brief.title.clone(),
-            attempt: entry.attempt,
-            meter: meter.clone(),
-            begun,
-            known,
-        };
-        let assignment = Assignment { job, crew: myself.clone(), tiller: post.tiller, inbox };
-        match Actor::spawn_linked(None, Worker, assignment, myself.get_cell()).await {
-            Ok((worker, _)) => {
-                entry.stage = Stage::Running { worker, meter, begun };
-                self.running += 1;
-                let title = entry.brief.title.clone();
-                if is_new {
-                    self.site.feed.tell(Source::Task(id), News::TaskStarted { title });
-                }
-            }
-            Err(error) => self.bury(myself, id, TaskStatus::Failed, format!("no worker could be started: {error}")),
         }
     }
 
@@ -355,7 +314,7 @@ impl State {
         });
     }
 
-    fn ended(&mut self, report: TaskReport) {
+    fn ended(&mut self, myself: &ActorRef<CrewMsg>, report: TaskReport) {
         // Told twice, or of an attempt that is over: it has been dealt with.
         let is_it = self.tasks.get(&report.id).is_some_and(|entry| entry.attempt == report.attempt);
         let Some(mut entry) = is_it.then(|| self.tasks.remove(&report.id)).flatten() else { return };
@@ -365,7 +324,7 @@ impl State {
         self.site.ledger.close(&report.id.to_string());
         self.close_questions(&mut entry, report.status);
         self.site.feed.tell(Source::Task(report.id), News::TaskEnded(report.clone()));
-        self.release(report.id, report.status);
+        self.release(myself, report.id);
         self.hand(report, &entry.patron, entry.token);
         self.site.note_end();
         upkeep::look(&self.site);

@@ -45,6 +45,7 @@ mod roles;
 mod roster;
 mod site;
 mod title;
+mod turns;
 mod upkeep;
 mod view;
 mod waiting;

@@ -1,43 +1,41 @@
-//! Which task comes after which: what one waits for before it joins the line, and what becomes of it when that has no
-//! result. The line itself is in `waiting`.
+//! Which task comes after which: what one waits for before it joins the line, and what its files say of that when its turn
+//! comes. The line itself is in `waiting`; what is done about what the files say, in `turns`.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use super::ControlError;
-use super::ask::{self, Asking};
 use super::crew::State;
 use super::feed::{News, Source};
-use super::mail::Ears;
-use super::roster::Entry;
 use super::waiting::Rank;
-use crate::task::{Asker, Brief, GIVE_UP, TaskDir, TaskId, TaskStatus};
+use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskStatus, one_line};
 
 /// Tasks that are looked at for a circle.
-const LOOKS: usize = 64;
+const LOOKS: usize = 1_024;
 
-/// Something that a task was to come after, and how it ended without a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Missed {
-    pub(super) id: TaskId,
-    pub(super) how: &'static str,
-}
+/// Most characters of the reason why a task.md makes no sense.
+const WHY: usize = 600;
 
-/// A task whose files are there.
-pub(super) struct Described {
-    pub(super) ears: Ears,
-    pub(super) missed: Vec<Missed>,
+/// What the files say of a task that waits.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// As task.md has it now; `None` when a hand has made nonsense of it.
+    pub(super) brief: Option<Brief>,
+    /// What it comes after and is not over, by their files.
+    pub(super) open: Vec<TaskId>,
+    /// Tasks that would wait for each other for ever.
+    pub(super) circle: Vec<TaskId>,
+    /// What somebody must decide before it begins, in words that are the same as long as the files are.
+    pub(super) doubts: Vec<String>,
 }
 
 impl State {
-    /// Puts a task into the line, or beside it while tasks that it comes after are not over. Answers which of them are.
-    pub(super) fn line_up(&mut self, id: TaskId, brief: &Brief) -> Vec<TaskId> {
-        let (waits, over): (Vec<TaskId>, Vec<TaskId>) =
-            brief.after.iter().partition(|before| **before != id && self.tasks.contains_key(before));
-        if !self.queue.hold(id, waits.into_iter().collect()) {
+    /// Puts a task into the line, or beside it while tasks that it comes after are not over.
+    pub(super) fn line_up(&mut self, id: TaskId, brief: &Brief) {
+        let waits = brief.after.iter().filter(|before| **before != id && self.tasks.contains_key(before));
+        if !self.queue.hold(id, waits.copied().collect()) {
             self.queue.join(id, Rank::from(brief.priority));
         }
-        over
     }
 
     /// A task with its files waits: says so, unless its turn is now.
@@ -52,53 +50,6 @@ impl State {
             self.site.feed.tell(Source::Task(id), News::TaskQueued { title, ahead });
         }
     }
-
-    /// A task is over: those that waited for nothing else join the line.
-    pub(super) fn release(&mut self, id: TaskId, status: TaskStatus) {
-        for (waiting, free) in self.queue.over(id) {
-            let Some(entry) = self.tasks.get_mut(&waiting) else { continue };
-            entry.missed.extend(Missed::of(id, status));
-            if free {
-                self.queue.join(waiting, Rank::from(entry.brief.priority));
-            }
-        }
-    }
-
-    /// A task that could not be taken on.
-    pub(super) fn forget(&mut self, id: TaskId, status: TaskStatus) {
-        self.queue.leave(id);
-        self.tasks.remove(&id);
-        self.site.ledger.close(&id.to_string());
-        self.release(id, status);
-    }
-}
-
-/// What is asked in the name of a task whose turn has come and which lacks a result; once.
-pub(super) fn asking(entry: &mut Entry) -> Option<Asking> {
-    let missed = std::mem::take(&mut entry.missed);
-    let words: Vec<String> = missed.iter().map(|Missed { id, how }| format!("{id} {how}")).collect();
-    (!words.is_empty()).then(|| Asking {
-        text: format!("It comes after what has no result: {}. Go on without?", words.join(", ")),
-        options: vec!["go on".to_owned(), GIVE_UP.to_owned()],
-        default: GIVE_UP.to_owned(),
-        patience: ask::PATIENCE,
-        asker: Asker::Dependency,
-    })
-}
-
-impl Missed {
-    /// `None` when it has a result to go on with: also of a task that used up its turns or its budget.
-    fn of(id: TaskId, status: TaskStatus) -> Option<Missed> {
-        let how = match status {
-            TaskStatus::Done | TaskStatus::LimitTurns | TaskStatus::Partial => return None,
-            // Its end has come between two looks, and is read when the results are handed over.
-            TaskStatus::Queued | TaskStatus::Running | TaskStatus::Parked => return None,
-            TaskStatus::Failed => "failed",
-            TaskStatus::Aborted => "was aborted",
-            TaskStatus::Interrupted => "was interrupted",
-        };
-        Some(Missed { id, how })
-    }
 }
 
 /// What a new task may come after: tasks that there are, none of which waits for itself. Waits for the disk.
@@ -109,15 +60,82 @@ pub(super) fn check(tasks: &Path, after: &[TaskId]) -> Result<(), ControlError> 
     if let Some(none) = after.iter().find(|id| TaskDir::open(tasks, **id).is_err()) {
         return Err(ControlError::NothingBefore(*none));
     }
-    let waits_for = |id: TaskId| {
-        let task = TaskDir::open(tasks, id).and_then(|dir| dir.task());
-        task.ok().filter(|task| !task.status.is_over()).map(|task| task.brief.after).unwrap_or_default()
-    };
-    circle(after, waits_for).map_or(Ok(()), |circle| Err(ControlError::Circle(circle)))
+    circle(after, |id| waits_for(tasks, id)).map_or(Ok(()), |circle| Err(ControlError::Circle(circle)))
+}
+
+/// Reads task.md again: a hand may have changed it since the task was dispatched. `known` is what it said then. Waits for
+/// the disk.
+pub(super) fn look(tasks: &Path, id: TaskId, known: &Brief) -> Looked {
+    let read = TaskDir::open(tasks, id).and_then(|dir| dir.task());
+    let mut doubts: Vec<String> = read.as_ref().err().map(nonsense).into_iter().collect();
+    let brief = read.ok().map(|task| task.brief);
+    let mut after = brief.as_ref().unwrap_or(known).after.clone();
+    after.sort_unstable();
+    after.dedup();
+    let (there, none): (Vec<TaskId>, Vec<TaskId>) =
+        after.iter().partition(|before| TaskDir::open(tasks, **before).is_ok());
+    doubts.extend(none.iter().map(|none| format!("{}. Go on without?", ControlError::NothingBefore(*none))));
+    let own = after.clone();
+    // Its own file may be broken, or say that it rests: it waits all the same.
+    let circle = circle(&there, |it| if it == id { own.clone() } else { waits_for(tasks, it) }).unwrap_or_default();
+    if !circle.is_empty() {
+        doubts.push(format!("{}. Go on without?", ControlError::Circle(circle.clone())));
+    }
+    let standing = |before: &TaskId| (*before, standing(tasks, *before));
+    let standings: Vec<(TaskId, Standing)> = there.iter().filter(|it| **it != id).map(standing).collect();
+    let open = standings.iter().filter(|(_, standing)| *standing == Standing::Open).map(|(id, _)| *id).collect();
+    let missed: Vec<String> = standings.iter().filter_map(|(id, standing)| standing.missed(*id)).collect();
+    if !missed.is_empty() {
+        doubts.push(format!("It comes after what has no result: {}. Go on without?", missed.join(", ")));
+    }
+    Looked { brief, open, circle, doubts }
+}
+
+/// How a task stands for one that comes after it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It has a result to go on with: also one that used up its turns or its budget.
+    Fine,
+    /// It is not over.
+    Open,
+    /// It has none, and why.
+    Missed(&'static str),
+}
+
+impl Standing {
+    fn missed(self, id: TaskId) -> Option<String> {
+        if let Standing::Missed(how) = self { Some(format!("{id} {how}")) } else { None }
+    }
+}
+
+fn standing(tasks: &Path, id: TaskId) -> Standing {
+    let read = TaskDir::open(tasks, id).and_then(|dir| Ok((dir.task()?, dir.result()?)));
+    let Ok((task, result)) = read else { return Standing::Missed("cannot be read any more") };
+    // The truth is in the report once there is one of this attempt.
+    let result = result.filter(|report| report.attempt >= task.attempt);
+    match result.map_or(task.status, |report| report.status) {
+        TaskStatus::Done | TaskStatus::LimitTurns | TaskStatus::Partial => Standing::Fine,
+        TaskStatus::Queued | TaskStatus::Running | TaskStatus::Parked => Standing::Open,
+        TaskStatus::Failed => Standing::Missed("failed"),
+        TaskStatus::Aborted => Standing::Missed("was aborted"),
+        TaskStatus::Interrupted => Standing::Missed("was interrupted"),
+    }
+}
+
+fn nonsense(error: &TaskError) -> String {
+    let why = one_line(&error.to_string(), WHY);
+    format!("Its task.md makes no sense: {why}. Mend it, then go on; or go on as it was asked at first?")
+}
+
+/// What a task waits for by its file: one that is at work or over waits for none.
+fn waits_for(tasks: &Path, id: TaskId) -> Vec<TaskId> {
+    let waits = |status: TaskStatus| !status.is_over() && status != TaskStatus::Running;
+    let task = TaskDir::open(tasks, id).and_then(|dir| dir.task());
+    task.ok().filter(|task| waits(task.status)).map(|task| task.brief.after).unwrap_or_default()
 }
 
 /// Tasks of which each waits for the next and the last for the first, if such can be reached: `t_003, t_004, t_003`.
-/// Only a hand makes one, so a few looks find it.
+/// Only a hand makes one.
 fn circle(from: &[TaskId], waits_for: impl Fn(TaskId) -> Vec<TaskId>) -> Option<Vec<TaskId>> {
     let mut looks = 0;
     let mut seen = HashSet::new();
@@ -137,16 +155,4 @@ fn circle(from: &[TaskId], waits_for: impl Fn(TaskId) -> Vec<TaskId>) -> Option<
             None => left = path.pop()?.1,
         }
     }
-}
-
-/// Which of the tasks that are over have no result, by their files. Waits for the disk.
-pub(super) fn missed(tasks: &Path, over: &[TaskId]) -> Vec<Missed> {
-    let look = |id: &TaskId| {
-        let read = TaskDir::open(tasks, *id).and_then(|dir| Ok((dir.result()?, dir.task()?)));
-        match read {
-            Ok((result, task)) => Missed::of(*id, result.map_or(task.status, |report| report.status)),
-            Err(_) => Some(Missed { id: *id, how: "cannot be read any more" }),
-        }
-    };
-    over.iter().filter_map(look).collect()
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::control::Door;
 use super::crew::{CrewMsg, State};
 use super::mail::{self, Ears, Letter, PERSON, Unsent};
-use super::order::{self, Described};
 use super::park::Parking;
 use super::purse;
 use super::roster::{Dispatched, Entry, Patron, Stage};
@@ -40,7 +39,7 @@ pub(super) struct Revived {
     /// An earlier attempt has begun with it.
     began: bool,
     /// What waits in its inbox is heard first.
-    described: Box<Described>,
+    ears: Box<Ears>,
 }
 
 impl Runtime {
@@ -143,15 +142,13 @@ impl State {
         let (site, crew, session) = (self.site.clone(), myself.clone(), patron.session.clone());
         let ground = site.clone();
         let (task, journal, durability) = (dir.clone(), self.site.journal(id), self.site.durability());
-        let tasks = self.site.config.workspace.tasks();
         tokio::spawn(async move {
             let revive = move || {
                 let began = journal.exists();
                 let ears = mail::ears(&journal, durability);
                 let ears = ears.map_err(|error| ControlError::Files(error.to_string()))?;
                 let Task { brief, attempt, .. } = revive(&ground, &task, &session, &ears, words)?;
-                let missed = order::missed(&tasks, &brief.after);
-                Ok(Box::new(Revived { brief, attempt, began, described: Box::new(Described { ears, missed }) }))
+                Ok(Box::new(Revived { brief, attempt, began, ears: Box::new(ears) }))
             };
             let revived = site.on_disk(revive).await;
             // A crew that is gone takes no task on; recovery finds what was begun.
@@ -165,7 +162,7 @@ impl State {
             ears: None,
             stage: Stage::Describing(reply),
             aborted: false,
-            missed: Vec::new(),
+            began: false,
             token: self.site.busy.token(),
             parking: Parking::default(),
         };
@@ -218,27 +215,21 @@ impl State {
         let Some(entry) = self.tasks.get_mut(&id) else { return };
         match revived {
             Ok(revived) => {
-                let Revived { brief, attempt, began, mut described } = *revived;
-                (entry.brief, entry.attempt) = (brief.clone(), attempt);
-                if began {
+                let Revived { brief, attempt, began, ears } = *revived;
+                (entry.brief, entry.attempt, entry.began) = (brief.clone(), attempt, began);
+                match began {
                     // What it came after, it has seen; and it goes on before anything new begins.
-                    self.queue.join(id, Rank::Woken);
-                    described.missed.clear();
-                } else {
-                    let over = self.line_up(id, &brief);
-                    described.missed.retain(|missed| over.contains(&missed.id));
+                    true => self.queue.join(id, Rank::Woken),
+                    false => self.line_up(id, &brief),
                 }
-                self.described(myself, id, Ok(described));
+                self.described(myself, id, Ok(ears));
+                self.stir(myself, id);
             }
             Err(refusal) => {
                 if let Stage::Describing(reply) = std::mem::replace(&mut entry.stage, Stage::Closing) {
                     let _ = reply.send(Err(refusal.clone()));
                 }
-                let as_it_was = match refusal {
-                    ControlError::IsDone(_) => TaskStatus::Done,
-                    _ => TaskStatus::Failed,
-                };
-                self.forget(id, as_it_was);
+                self.forget(myself, id);
             }
         }
     }

@@ -10,7 +10,6 @@ use super::crew::State;
 use super::mail::Ears;
 use super::main_agent::MainMsg;
 use super::meter::{Begun, Meter, Reading};
-use super::order::Missed;
 use super::park::Parking;
 use super::purse;
 use super::worker::WorkerMsg;
@@ -44,8 +43,8 @@ pub(super) struct Entry {
     pub(super) stage: Stage,
     /// Somebody asked for its end.
     pub(super) aborted: bool,
-    /// What it was to come after and has ended without a result.
-    pub(super) missed: Vec<Missed>,
+    /// It has a journal: what it was to come after is of no concern any more.
+    pub(super) began: bool,
     /// Handed on with the report.
     pub(super) token: Token,
     /// What it asks, and what came while it rested.

@@ -54,9 +54,9 @@ impl Waiting {
         waits
     }
 
-    /// Who stands first.
-    pub(super) fn first(&self) -> Option<TaskId> {
-        self.in_order().next()
+    /// Who stands first, so many of them.
+    pub(super) fn first(&self, most: usize) -> Vec<TaskId> {
+        self.in_order().take(most).collect()
     }
 
     pub(super) fn leave(&mut self, id: TaskId) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use tillerman::message::Message;
 use tillerman::model::Model;
-use tillerman::task::{Brief, TaskStatus};
+use tillerman::task::{Brief, TaskId, TaskStatus};
 use tokio::sync::Semaphore;
 
 use super::{Ask, boat, boat_with, calls, played, says};
@@ -141,9 +141,10 @@ async fn a_brief_that_a_hand_changed_while_it_waited_is_the_one_that_counts() {
     fs::write(&changed, fs::read_to_string(&changed).unwrap().replace("Count lines.", "Count words.")).unwrap();
     fs::write(boat.task(3).path().join("task.md"), "---\nid: t_003\ntitle: [\n---\n").unwrap();
     gate.add_permits(3);
-    let report = boat.task_ended(3).await;
-    assert_eq!(report.status, TaskStatus::Failed);
-    assert!(report.answer.contains("t_003/task.md") && report.answer.contains("line"), "{}", report.answer);
+    let asked = boat.asked(3).await.text;
+    assert!(asked.contains("t_003/task.md") && asked.contains("line"), "{asked}");
+    boat.runtime.answer(TaskId(3), None, "give up".to_owned()).await.unwrap();
+    assert_eq!(boat.task_ended(3).await.status, TaskStatus::Failed);
     let firsts: Vec<String> = shown.lock().unwrap().iter().map(|(first, ..)| first.clone()).collect();
     assert!(firsts.contains(&"Task t_002: count\n\nCount words.".to_owned()), "{firsts:?}");
 }
