@@ -21,6 +21,7 @@ mod rights;
 mod still;
 mod story;
 mod title;
+mod turns;
 mod wake;
 
 use std::path::{Path, PathBuf};

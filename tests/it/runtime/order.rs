@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use super::restart::{left, start_with};
 use super::{Ask, Boat, Ground, boat, boat_with, calls, played, says};
 
-fn brief(body: &str, after: &[u32]) -> Brief {
+pub(super) fn brief(body: &str, after: &[u32]) -> Brief {
     Brief { body: body.to_owned(), after: after.iter().map(|id| TaskId(*id)).collect(), ..Brief::default() }
 }
 
@@ -24,7 +24,7 @@ async fn work(gate: &Semaphore, ask: &Ask) -> Message {
     says(told.join("\n").lines().skip(2).collect::<Vec<_>>().join("\n"))
 }
 
-fn gated(gate: &Arc<Semaphore>) -> Arc<dyn Model> {
+pub(super) fn gated(gate: &Arc<Semaphore>) -> Arc<dyn Model> {
     let gate = gate.clone();
     played("gated", move |ask: Ask| {
         let gate = gate.clone();
@@ -33,7 +33,7 @@ fn gated(gate: &Arc<Semaphore>) -> Arc<dyn Model> {
 }
 
 /// The tasks in the order in which they began, by what is in the feed now.
-fn started(boat: &mut Boat) -> Vec<u32> {
+pub(super) fn started(boat: &mut Boat) -> Vec<u32> {
     let mut started = Vec::new();
     while let Ok(envelope) = boat.feed.try_recv() {
         if let (Source::Task(id), News::TaskStarted { .. }) = (envelope.source, envelope.news) {
