@@ -13,7 +13,7 @@ use crate::ledger::{Account, Balance, Clock, Estimate, Ledger, Opening, Quote, S
 use crate::message::{Budget, Change};
 use crate::model::ModelId;
 use crate::session::SessionId;
-use crate::task::{Brief, Task, TaskDir, TaskId, TaskStatus, now};
+use crate::task::{Brief, Task, TaskDir, TaskError, TaskId, TaskStatus, now};
 
 /// What a task was granted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,9 +48,13 @@ pub(super) fn main(site: &Site, session: &SessionId) -> Account {
 
 /// The account of a worker, under the budget that its task.md names now.
 pub(super) fn worker(site: &Site, task: &Task, model: &ModelId) -> Result<Account, String> {
-    is_priced(site, task.brief.budget, model)?;
-    let account = site.ledger.resume(&opening(task)).map_err(|short| short.to_string())?;
-    Ok(account.quoting(quote(site, model)))
+    // Somebody may have changed it since the brief was read; from here on the account is told of changes.
+    let account = task.dir.held(|| {
+        let budget = task.dir.task().map_or(task.brief.budget, |now| now.brief.budget);
+        is_priced(site, budget, model)?;
+        site.ledger.resume(&Opening { budget, ..opening(task) }).map_err(|short| short.to_string())
+    });
+    Ok(account?.quoting(quote(site, model)))
 }
 
 fn quote(site: &Site, model: &ModelId) -> Quote {
@@ -135,19 +139,18 @@ impl Runtime {
         let changed = self.inner.site.on_disk(move || {
             let dir =
                 TaskDir::open(&site.config.workspace.tasks(), task).map_err(|_| ControlError::NoSuchTask(task))?;
-            let files = |error: crate::task::TaskError| ControlError::Files(error.to_string());
-            let found = dir.task().map_err(files)?;
-            let after = Ledger::changed(found.brief.budget, change).map_err(|short| refused(task, &short))?;
-            super::assemble::fits(&site, &Brief { budget: after, ..found.brief.clone() })
-                .map_err(ControlError::Unfit)?;
-            let budget = match site.ledger.change(&task.to_string(), change) {
-                Ok(budget) => budget,
-                // It is over, or no program has taken it up yet.
-                Err(Short::Closed) => after,
-                Err(short) => return Err(refused(task, &short)),
-            };
-            dir.set_budget(budget).map_err(files)?;
-            Ok(Budgeted { task, balance: balance(&site, &dir.task().map_err(files)?) })
+            dir.change_budget(|found| {
+                let after = Ledger::changed(found.brief.budget, change).map_err(|short| refused(task, &short))?;
+                let brief = Brief { budget: after, ..found.brief.clone() };
+                super::assemble::fits(&site, &brief).map_err(ControlError::Unfit)?;
+                match site.ledger.change(&task.to_string(), change) {
+                    Ok(budget) => Ok(budget),
+                    // It is over, or no program has taken it up yet.
+                    Err(Short::Closed) => Ok(after),
+                    Err(short) => Err(refused(task, &short)),
+                }
+            })?;
+            Ok(Budgeted { task, balance: balance(&site, &dir.task()?) })
         });
         changed.await.map_err(ControlError::Files)?
     }
@@ -167,8 +170,7 @@ impl Runtime {
         let look = move || {
             let dir =
                 TaskDir::open(&site.config.workspace.tasks(), task).map_err(|_| ControlError::NoSuchTask(task))?;
-            let found = dir.task().map_err(|error| ControlError::Files(error.to_string()))?;
-            Ok(Budgeted { task, balance: balance(&site, &found) })
+            Ok(Budgeted { task, balance: balance(&site, &dir.task()?) })
         };
         self.inner.site.on_disk(look).await.map_err(ControlError::Files)?
     }
@@ -178,6 +180,12 @@ impl Runtime {
         let ledger = self.inner.site.ledger.clone();
         let looked = self.inner.site.on_disk(move || ledger.fleet()).await;
         looked.unwrap_or_default()
+    }
+}
+
+impl From<TaskError> for ControlError {
+    fn from(error: TaskError) -> ControlError {
+        ControlError::Files(error.to_string())
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::PathBuf;
 
-use super::front::{ResultFront, TaskFront};
+use super::front::ResultFront;
 use super::{TaskDir, TaskError, TaskReport, TaskStatus};
 use crate::markdown;
 use crate::message::Spent;
@@ -28,11 +28,10 @@ impl TaskDir {
     pub fn begin_attempt(&self, attempt: u32, session: &str) -> Result<(), TaskError> {
         // First: from here on a mark of the first attempt says nothing about the task as a whole.
         mark(self.path().join(RESUMED))?;
-        let mut document = self.load::<TaskFront>("task.md")?;
-        document.front.status = TaskStatus::Queued;
-        document.front.attempt = attempt;
-        document.front.session = Some(session.to_owned());
-        self.put("task.md", &document.front, &document.body)?;
+        self.edit(|front| {
+            (front.status, front.attempt) = (TaskStatus::Queued, attempt);
+            front.session = Some(session.to_owned());
+        })?;
         self.keep_earlier(attempt)
     }
 

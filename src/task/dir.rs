@@ -12,7 +12,7 @@ use super::front::{ResultFront, TaskFront};
 use super::progress::{append, append_line, read_tail};
 use super::{Brief, TaskId, TaskReport, TaskStatus};
 use crate::markdown::{self, MarkdownError};
-use crate::message::{Budget, BudgetError};
+use crate::message::BudgetError;
 use crate::workspace::write_atomic;
 
 /// The directory of one task, `.tasks/t_001`.
@@ -224,19 +224,7 @@ impl TaskDir {
     /// # Errors
     /// As [`TaskDir::task`], and [`TaskError::Files`] when the disk refuses.
     pub fn set_status(&self, status: TaskStatus) -> Result<(), TaskError> {
-        let mut document = self.load::<TaskFront>("task.md")?;
-        document.front.status = status;
-        self.put("task.md", &document.front, &document.body)
-    }
-
-    /// Changes the budget in task.md and nothing else in it.
-    ///
-    /// # Errors
-    /// As [`TaskDir::set_status`].
-    pub fn set_budget(&self, budget: Budget) -> Result<(), TaskError> {
-        let mut document = self.load::<TaskFront>("task.md")?;
-        document.front.budget = budget.value();
-        self.put("task.md", &document.front, &document.body)
+        self.edit(|front| front.status = status)
     }
 
     /// Appends one line to progress.md, stamped with the local time: `14:03 Found 5 extractable functions`.

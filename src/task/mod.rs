@@ -2,6 +2,7 @@
 
 mod attempt;
 mod dir;
+mod edit;
 mod front;
 mod progress;
 mod question;

@@ -237,6 +237,20 @@ async fn a_budget_is_changed_while_the_task_waits_and_its_file_says_so() {
 }
 
 #[tokio::test]
+async fn raises_while_a_task_begins_and_works_are_all_there_in_its_file_and_in_its_account() {
+    let mut boat = boat_with(sonnet(), |config| config.crew.running = 1).await;
+    launch(&boat, "2 turns").await.unwrap();
+    launch(&boat, "3 turns").await.unwrap();
+    let raises = (0..20).map(|_| boat.runtime.budget(TaskId(2), "+1 turn".parse().unwrap()));
+    let raised = futures_util::future::join_all(raises).await;
+    assert!(raised.iter().all(Result::is_ok), "{raised:?}");
+    assert!(boat.task_ended(2).await.turns <= 23);
+    assert_eq!(boat.task(2).task().unwrap().brief.budget, "23 turns".parse().unwrap());
+    boat.idle().await;
+    boat.runtime.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_run_as_a_whole_sums_up_when_its_money_is_spent() {
     let mut boat = boat_with(sonnet(), |config| config.whole = "$0.03".parse().unwrap()).await;
     assert_eq!(boat.answer("hello").await, "noted");

@@ -1,6 +1,7 @@
 //! Tasks as files: numbers, task.md, result.md and what a hand may do to them. Progress lines are in `progress`.
 
 mod attempt;
+mod edit;
 mod progress;
 mod rows;
 
