@@ -47,7 +47,7 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 /// Runs the calls and writes their results down, in the order of the calls for the model.
 ///
 /// Calls that change the same thing run one after the other, all others side by side, unless the limits say one at a
-/// time. A call that had to wait for another is skipped when a steer waits to be heard by then.
+/// time. A call that had to wait for another is skipped when a steer waits to be heard by then, unless steers wait (C-9).
 pub(super) async fn act(run: &mut Run<'_>, calls: Calls) -> Result<(), Halt> {
     if calls.calls.is_empty() {
         return Ok(());
@@ -194,7 +194,7 @@ impl Stage {
     /// Starts what comes next in a line, or answers the rest of it when a steer waits.
     async fn next(&mut self, run: &mut Run<'_>, line: usize) -> Result<(), Halt> {
         let Some(jobs) = self.lines.get_mut(line) else { return Ok(()) };
-        if run.inbox.is_steered() {
+        if run.inbox.is_steered() && !run.agent.limits.steer_waits {
             for job in jobs.drain(..) {
                 let result =
                     ToolResult { call: job.call.id, output: SKIPPED.to_owned(), details: Value::Null, is_error: true };

@@ -72,6 +72,8 @@ pub struct Limits {
     pub parallel: bool,
     /// A steer leaves queued follow-ups alone.
     pub keep_follow_ups: bool,
+    /// A steer is heard when all calls of an answer are done; otherwise those that have not begun are skipped for it.
+    pub steer_waits: bool,
     /// When the conversation is shortened, and how.
     pub compacting: Compacting,
 }
@@ -182,6 +184,7 @@ impl Default for Limits {
             context_window: 200_000,
             parallel: true,
             keep_follow_ups: false,
+            steer_waits: false,
             compacting: Compacting::DEFAULT,
         }
     }

@@ -140,11 +140,34 @@ impl<'a> Checked<'a> {
             let expected = format!("below the context window of {context_window}");
             return Err(wrong("max_tokens", setting, &expected));
         }
-        let max_turns = self.number(turns, 1..=1_000_000)?.and_then(|turns| u32::try_from(turns).ok());
+        let max_turns = self.turns(turns)?;
         let parallel = self.flag("parallel_tools")?;
+        let keep_follow_ups = self.flag("keep_follow_ups")?;
+        let steer_waits = self.word("steer_boundary", &[("call", false), ("turn", true)], false)?;
         let compacting = self.compacting()?;
         let flat_turns = u32::try_from(self.number("flat_turns", 0..=1_000)?.unwrap_or_default()).unwrap_or_default();
-        Ok(Limits { max_turns, flat_turns, max_tokens, context_window, parallel, compacting, ..Limits::default() })
+        Ok(Limits {
+            max_turns,
+            flat_turns,
+            max_tokens,
+            context_window,
+            parallel,
+            keep_follow_ups,
+            steer_waits,
+            compacting,
+        })
+    }
+
+    /// How many turns a run may have; `off` for any number.
+    fn turns(&self, key: &'static str) -> Result<Option<u32>, ConfigError> {
+        let Some(setting) = self.raw.get(key) else { return Ok(None) };
+        // A bare `off` is a truth value to some readers of YAML.
+        if setting.value == Value::Bool(false) || plain(&setting.value).trim().eq_ignore_ascii_case("off") {
+            return Ok(None);
+        }
+        let wrong = |_| wrong(key, setting, "a whole number from 1 to 1000000, or off");
+        let number = self.number(key, 1..=1_000_000).map_err(wrong)?;
+        Ok(number.and_then(|turns| u32::try_from(turns).ok()))
     }
 
     /// What the settings say together: parts of a budget, and the setting that each is written in.

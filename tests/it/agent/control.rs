@@ -47,6 +47,20 @@ async fn a_steer_skips_calls_that_have_not_started() {
     assert_eq!(played.took, millis(100 + 500 + 100));
 }
 
+/// C-9: `steer_boundary: turn`.
+#[tokio::test(start_paused = true)]
+async fn c9_a_steer_waits_for_all_calls_where_that_is_set() {
+    let played = Scenario::new()
+        .tool(Stub::with("slow", millis(500), End::Echo, None))
+        .calls("", &[("c1", "slow", "{}"), ("c2", "slow", "{}")])
+        .says("ok")
+        .limits(|limits| (limits.parallel, limits.steer_waits) = (false, true))
+        .steer_at(millis(300), "stop that")
+        .play()
+        .await;
+    assert_eq!(played.requests[1][2..], ["c1 = {}", "c2 = {}", "user: stop that"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_steer_during_the_last_call_is_answered() {
     let played = Scenario::new().says("thinking").says("saw it").steer_at(millis(50), "wait").play().await;

@@ -97,7 +97,7 @@ fn without_any_file_the_defaults_count_and_the_pilot_answers() {
     let scene = Scene::new();
     let config = scene.config();
     let pilot_window = config.models.window(&config.choice.id);
-    let limits = Limits { max_turns: Some(200), max_tokens: 4096, context_window: pilot_window, ..Limits::default() };
+    let limits = Limits { max_turns: None, max_tokens: 4096, context_window: pilot_window, ..Limits::default() };
     assert_eq!(config.choice.id.to_string(), "pilot/pilot");
     assert_eq!(config.main, Limits { parallel: true, ..limits.clone() });
     assert_eq!(config.worker, Limits { max_turns: Some(100), parallel: true, ..limits });
@@ -139,9 +139,11 @@ fn a_key_without_a_value_leaves_it_to_the_layers_below() {
 fn every_setting_reaches_its_place() {
     let settings = "max_tokens: 1000\ncontext_window: 50000\nmax_turns: 5\nworker_max_turns: 6\nworkers: 1\nqueue: 0\n\
                     depth: 0\nparallel_tools: false\ntools: [shell, list]\nshell_timeout: 9\nprofile: curated\n\
-                    durability: off\nagents: built-in\nagents_folder: team/agents";
+                    durability: off\nagents: built-in\nagents_folder: team/agents\nsteer_boundary: turn\n\
+                    keep_follow_ups: true";
     let config = Scene::new().trusted().file("ws/config.md", &front(settings)).config();
-    let limits = Limits { max_tokens: 1000, context_window: 50_000, parallel: false, ..Limits::default() };
+    let steers = Limits { keep_follow_ups: true, steer_waits: true, ..Limits::default() };
+    let limits = Limits { max_tokens: 1000, context_window: 50_000, parallel: false, ..steers };
     assert_eq!(config.main, Limits { max_turns: Some(5), ..limits.clone() });
     assert_eq!(config.worker, Limits { max_turns: Some(6), ..limits });
     assert_eq!(config.crew, CrewLimits { running: 1, queued: 0, depth: 0 });
@@ -152,6 +154,19 @@ fn every_setting_reaches_its_place() {
     assert_eq!((config.profile, config.durability), (Profile::Curated, Durability::Off));
     let config = Scene::new().env("TILLERMAN_TOOLS", " shell, list ,").env("TILLERMAN_MAX_TOKENS", "8_000").config();
     assert_eq!((config.tools, config.main.max_tokens), (Some(vec!["shell".to_owned(), "list".to_owned()]), 8000));
+}
+
+/// C-8: a main agent has no limit of turns unless somebody sets one, a worker has one unless somebody lifts it.
+#[test]
+fn c8_a_limit_of_turns_is_set_or_lifted_for_main_agent_and_workers_apart() {
+    let turns = |settings: &str| {
+        let config = Scene::new().trusted().file("ws/config.md", &front(settings)).config();
+        (config.main.max_turns, config.worker.max_turns)
+    };
+    assert_eq!(turns("name: x"), (None, Some(100)));
+    assert_eq!(turns("max_turns: 5\nworker_max_turns: off"), (Some(5), None));
+    let config = Scene::new().env("TILLERMAN_MAX_TURNS", "7").config();
+    assert_eq!(config.main.max_turns, Some(7));
 }
 
 #[test]
@@ -212,7 +227,8 @@ fn values_out_of_their_range_are_refused_with_place_and_remedy() {
         ("workers: 0", "workers is 0 in ws/config.md line 2; it must be a whole number from 1 to 10000"),
         ("workers: 10001", "workers is 10001 in ws/config.md line 2; it must be a whole number from 1 to 10000"),
         ("shell_timeout: 601", "shell_timeout is 601 in ws/config.md line 2; it must be a whole number from 1 to 600"),
-        ("max_turns: 0", "max_turns is 0 in ws/config.md line 2; it must be a whole number from 1 to 1000000"),
+        ("max_turns: 0", "max_turns is 0 in ws/config.md line 2; it must be a whole number from 1 to 1000000, or off"),
+        ("steer_boundary: soon", "steer_boundary is soon in ws/config.md line 2; it must be one of call, turn"),
         ("parallel_tools: maybe", "parallel_tools is maybe in ws/config.md line 2; it must be true or false"),
         ("temperature: hot", "temperature is hot in ws/config.md line 2; it must be a number from 0 to 2"),
         ("temperature: 2.1", "temperature is 2.1 in ws/config.md line 2; it must be a number from 0 to 2"),

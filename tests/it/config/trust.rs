@@ -26,7 +26,7 @@ fn a_strange_workspace_names_a_model_and_nothing_that_reaches_out_or_lifts_a_lim
     let scene = hostile();
     let config = scene.config();
     assert_eq!(config.choice.id, ModelId { provider: "openai".into(), model: "gpt-x".into() });
-    assert_eq!((config.main.max_tokens, config.main.max_turns), (99, Some(200)));
+    assert_eq!((config.main.max_tokens, config.main.max_turns), (99, None));
     assert_eq!((config.crew.running, config.shell_timeout.as_secs(), config.trusted), (8, 120, false));
     assert!(!format!("{:?}", config.models).contains("evil"), "the address is not the workspace's");
     assert_eq!(
