@@ -84,8 +84,8 @@ fn admit(stream: &UnixStream, places: &Arc<Semaphore>) -> Result<OwnedSemaphoreP
     places.clone().try_acquire_owned().map_err(|_| format!("{CLIENTS} clients are connected already; try again later"))
 }
 
-/// Oneself, and root, who may do everything anyway.
-fn may_order(peer: u32, own: u32) -> bool {
+/// Whether this user may give orders to a program of that one: oneself, and root, who may do everything anyway.
+pub fn may_order(peer: u32, own: u32) -> bool {
     peer == own || peer == 0
 }
 

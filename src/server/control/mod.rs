@@ -14,7 +14,7 @@ mod lines;
 mod wire;
 
 pub use client::{Client, Unanswered};
-pub use host::Host;
+pub use host::{Host, may_order};
 pub use wire::VERSION;
 
 /// The socket's name in the state folder.

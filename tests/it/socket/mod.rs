@@ -1,6 +1,7 @@
 //! The socket by which a second terminal gives orders: what it does, and what it bears.
 
 mod hostile;
+mod strangers;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
