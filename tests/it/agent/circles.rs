@@ -77,7 +77,7 @@ async fn a_steer_that_waits_at_the_last_moment_is_heard() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_build_is_not_stuck() {
+async fn b9_a_slow_build_is_not_stuck() {
     let build = Stub::with("build", Duration::from_secs(45), End::Say("still compiling".into()), None);
     let polls = (0..60)
         .fold(Scenario::new().tool(build), |scenario, at| scenario.calls("", &[(&format!("c{at}"), "build", "{}")]));

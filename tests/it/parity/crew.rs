@@ -9,18 +9,34 @@ use tillerman::task::Brief;
 
 use crate::runtime::{Ask, boat, calls, dispatch, played, says};
 
-/// What each ask showed: who asked, its system prompt, its tools, its messages as one text.
-type Shown = Arc<Mutex<Vec<(bool, String, Vec<String>, String)>>>;
+/// What one ask showed.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) is_worker: bool,
+    pub(super) system: String,
+    pub(super) tools: Vec<String>,
+    /// Its messages as one text.
+    pub(super) text: String,
+}
+
+impl Seen {
+    pub(super) fn of(ask: &Ask) -> Seen {
+        let text = ask.messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n");
+        Seen { is_worker: ask.is_worker(), system: ask.system.clone(), tools: ask.tools.clone(), text }
+    }
+}
+
+/// What each ask showed.
+pub(super) type Shown = Arc<Mutex<Vec<Seen>>>;
 
 /// Keeps what it is shown and answers by the function.
-fn showing(
+pub(super) fn showing(
     shown: &Shown,
     answer: impl Fn(&Ask) -> tillerman::message::Message + Clone + Send + Sync + 'static,
 ) -> Arc<dyn Model> {
     let shown = Arc::clone(shown);
     played("showing", move |ask: Ask| {
-        let text = ask.messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n");
-        shown.lock().unwrap().push((ask.is_worker(), ask.system.clone(), ask.tools.clone(), text));
+        shown.lock().unwrap().push(Seen::of(&ask));
         let answer = answer.clone();
         async move { answer(&ask) }
     })
@@ -51,7 +67,7 @@ async fn s1_35_a_role_restricts_the_skills() {
     boat.runtime.dispatch(&boat.session, brief).await.unwrap();
     boat.runtime.idle().await;
     let asks = shown.lock().unwrap().clone();
-    let (_, system, ..) = asks.iter().find(|(is_worker, ..)| *is_worker).unwrap();
+    let Seen { system, .. } = asks.iter().find(|seen| seen.is_worker).unwrap();
     let own = system.contains("\n# Skills\nSkill writing, built in.\n");
     assert!(own && !system.contains("- writing: ") && !system.contains("coding"), "{system}");
 }
@@ -68,7 +84,7 @@ async fn s1_37_a_worker_knows_its_brief_and_nothing_of_the_conversation() {
     boat.run_ended(run).await;
     boat.runtime.idle().await;
     let asks = shown.lock().unwrap().clone();
-    let (_, system, tools, text) = asks.iter().find(|(is_worker, ..)| *is_worker).unwrap();
+    let Seen { system, tools, text, .. } = asks.iter().find(|seen| seen.is_worker).unwrap();
     assert!(text.contains("count to three"), "{text}");
     assert!(!text.contains("swordfish") && !system.contains("swordfish"));
     assert!(!tools.contains(&"dispatch".to_owned()), "{tools:?}");
@@ -91,6 +107,6 @@ async fn s2_45_s2_46_the_agent_writes_skills_and_memory_that_the_next_run_knows(
     boat.session = boat.runtime.open(Open::New).await.unwrap();
     let run = boat.say("what do you know?").await;
     boat.run_ended(run).await;
-    let last = shown.lock().unwrap().last().unwrap().1.clone();
+    let last = shown.lock().unwrap().last().unwrap().system.clone();
     assert!(last.contains("how to tie knots") && last.contains("The captain likes tea."), "{last}");
 }

@@ -1,5 +1,6 @@
 //! Every promise of the five source documents, by its id: the test that holds it, or the work that will bring it.
 
+mod agents;
 mod crew;
 mod process;
 mod run;
@@ -12,6 +13,7 @@ mod scene;
 mod tools;
 mod wire;
 mod words;
+mod workers;
 
 use std::path::Path;
 

@@ -44,7 +44,7 @@ async fn row(boat: &Boat) -> TaskRow {
 }
 
 #[tokio::test]
-async fn the_row_of_a_task_shows_its_meter_beside_its_signs_of_life() {
+async fn b9_the_row_of_a_task_shows_its_meter_beside_its_signs_of_life() {
     let gate = Arc::new(Semaphore::new(0));
     let mut boat = circling(6, &gate).await;
     boat.runtime.dispatch(&boat.session, brief()).await.unwrap();
@@ -60,7 +60,7 @@ async fn the_row_of_a_task_shows_its_meter_beside_its_signs_of_life() {
 }
 
 #[tokio::test]
-async fn progress_jsonl_has_a_line_for_each_turn() {
+async fn b9_progress_jsonl_has_a_line_for_each_turn() {
     let gate = Arc::new(Semaphore::new(1));
     let mut boat = circling(2, &gate).await;
     boat.runtime.dispatch(&boat.session, brief()).await.unwrap();

@@ -27,7 +27,7 @@ async fn stuck() -> (Boat, Question) {
 }
 
 #[tokio::test]
-async fn r01_a_worker_that_is_stuck_rests_with_the_evidence_and_goes_on_when_it_is_told_how() {
+async fn r01_b9_a_worker_that_is_stuck_rests_with_the_evidence_and_goes_on_when_it_is_told_how() {
     let (mut boat, question) = stuck().await;
     assert_eq!((question.task, question.asker, question.default.as_str()), (TaskId(1), Asker::Stuck, GIVE_UP));
     let evidence = "shell exit 7 was called 9 times with the same result: “exit code 7”";
