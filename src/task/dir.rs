@@ -170,6 +170,11 @@ impl TaskDir {
         if is_dir { Ok(TaskDir { id, path, durable: true }) } else { Err(TaskError::NoSuchTask(id)) }
     }
 
+    /// The directory that a task will have; it is not made.
+    pub fn planned(tasks: &Path, id: TaskId) -> TaskDir {
+        TaskDir { id, path: tasks.join(id.to_string()), durable: true }
+    }
+
     /// The same directory, with files that reach the disk when the system likes (`durability: off`).
     pub fn undurable(self) -> TaskDir {
         TaskDir { durable: false, ..self }
@@ -306,7 +311,7 @@ pub fn now() -> Timestamp {
 }
 
 /// Makes the tasks directory and its `.gitignore`; refuses a link, which could lead anywhere.
-fn prepare(tasks: &Path) -> Result<(), TaskError> {
+pub(super) fn prepare(tasks: &Path) -> Result<(), TaskError> {
     let files = |source| TaskError::Files { path: tasks.to_owned(), source };
     match fs::symlink_metadata(tasks) {
         Ok(meta) if !meta.is_dir() => return Err(TaskError::NotADirectory(tasks.to_owned())),

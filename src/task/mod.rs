@@ -1,6 +1,7 @@
 //! A unit of dispatched work as files: brief, directory, progress, report. Who runs it and when is decided in `runtime`.
 
 mod attempt;
+mod batch;
 mod dir;
 mod edit;
 mod front;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+pub use batch::{Making, sweep};
 pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
 pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
 pub use question::{Asked, Asker, GIVE_UP, NoChoice, Question};
