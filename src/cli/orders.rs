@@ -192,23 +192,27 @@ fn order(brief: Brief, after: &[String], priority: Option<&str>) -> Result<Brief
     Ok(Brief { after: tasks(after)?, priority, ..brief })
 }
 
-/// One task, or one for each row of a file; those that are dispatched are told also when a later one is refused.
+/// One task, or one for each row of a file: all of them or none.
 async fn dispatch(words: &[String], brief: Brief, rows: Option<&Path>, setup: &Setup<'_>) -> Result<Exit, NotOrdered> {
     let body = run::prompt(words).map_err(NotOrdered::Words)?;
-    let template = Brief { body, ..brief };
-    let briefs = match rows {
-        None => vec![template],
-        Some(file) => Table::File(file.to_owned()).fill(&template).map_err(|why| NotOrdered::Words(why.to_string()))?,
-    };
-    let client = Client::new(setup.workspace);
-    for brief in briefs {
-        match client.order(&Order::Dispatch { brief: Box::new(brief), session: None }).await? {
-            Done::Dispatched { task } => {
-                let line = json!({"v": json::VERSION, "type": "dispatched", "agent": task});
-                setup.tell(&format!("{} dispatched", setup.look.name(task)), line)?;
-            }
-            other => return Err(strange(&other)),
+    let brief = Box::new(Brief { body, ..brief });
+    let order = match rows {
+        None => Order::Dispatch { brief, session: None },
+        Some(file) => {
+            let file = std::path::absolute(file)?;
+            // Looked at here first, where its name is understood and nobody need be at work.
+            Table::File(file.clone()).fill(&brief).map_err(|why| NotOrdered::Words(why.to_string()))?;
+            Order::Batch { brief, table: Table::File(file), session: None }
         }
+    };
+    let tasks = match Client::new(setup.workspace).order(&order).await? {
+        Done::Dispatched { task } => vec![task],
+        Done::Batch(batch) => batch.tasks,
+        other => return Err(strange(&other)),
+    };
+    for task in tasks {
+        let line = json!({"v": json::VERSION, "type": "dispatched", "agent": task});
+        setup.tell(&format!("{} dispatched", setup.look.name(task)), line)?;
     }
     Ok(Exit::Done)
 }

@@ -44,7 +44,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fleet_minutes", None, false),
     key("fleet_turns", None, false),
     key("workers", Some("8"), false),
-    key("queue", Some("256"), false),
+    key("queue", Some("1024"), false),
     key("depth", Some("1"), false),
     key("agents", Some("on"), false),
     key("agents_folder", None, false),

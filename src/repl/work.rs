@@ -32,13 +32,9 @@ impl Talk<'_> {
 
     pub(super) async fn batch(&mut self, file: &str, body: String) {
         let table = Table::File(self.root.join(file));
-        let made = match self.runtime.batch(&self.session, &Brief { body, ..Brief::default() }, table).await {
-            Ok(made) => made,
-            Err(error) => return self.complain(error).await,
-        };
-        self.acknowledge(&made.to_string()).await;
-        if let Some(stopped) = made.stopped {
-            self.complain(stopped).await;
+        match self.runtime.batch(&self.session, &Brief { body, ..Brief::default() }, table).await {
+            Ok(made) => self.acknowledge(&made.to_string()).await,
+            Err(error) => self.complain(error).await,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::ControlError;
 use super::ask::NOBODY;
 use super::crew::{CrewMsg, State};
 use super::mail::{self, Ears, Known, Letter, Unsent};
-use super::park::{ParkMsg, Parking, RESTED};
+use super::park::{ParkMsg, RESTED};
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use crate::message::NoteKind;
 use crate::session::{Durability, End, Posted, Session};
@@ -72,7 +72,7 @@ impl State {
                 return;
             }
         };
-        let dir = if self.site.durability() == Durability::Off { dir.undurable() } else { dir };
+        let dir = self.on_this_disk(dir);
         let (site, crew, task) = (self.site.clone(), myself.clone(), dir.clone());
         let (journal, durability) = (self.site.journal(id), self.site.durability());
         tokio::spawn(async move {
@@ -81,19 +81,8 @@ impl State {
             // A crew that is gone takes no task on; it rests until the next program.
             let _ = crew.cast(CrewMsg::Park(ParkMsg::Adopted(id, read.map_err(ControlError::Files))));
         });
-        let entry = Entry {
-            dir,
-            brief: Brief::default(),
-            attempt: 0,
-            patron,
-            ears: None,
-            stage: Stage::Adopting(reply),
-            aborted: false,
-            token: self.site.busy.token(),
-            began: false,
-            parking: Parking::default(),
-        };
-        self.tasks.insert(id, entry);
+        let (stage, token) = (Stage::Adopting(reply), self.site.busy.token());
+        self.tasks.insert(id, Entry::new(dir, Brief::default(), patron, stage, token));
     }
 
     pub(super) fn adopted(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, adopted: Result<Adopted, ControlError>) {

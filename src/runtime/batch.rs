@@ -1,16 +1,21 @@
-//! One task for each row of a table. What a table is, and how a template is filled, is in `task`.
+//! One task for each row of a table, as a call of [`Runtime`]. What a table is, and how a template is filled, is in `task`; how
+//! the crew takes them on, in `rows`.
 
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{ControlError, Runtime};
+use serde::{Deserialize, Serialize};
+
+use super::roster::Patron;
+use super::{ControlError, Done, Order, Runtime};
 use crate::session::SessionId;
 use crate::task::{Brief, MAX_TABLE, Rows, TaskId};
 
 /// Where rows are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Table {
     /// In a file, CSV or JSON lines.
     File(PathBuf),
@@ -18,36 +23,33 @@ pub enum Table {
     Text(String),
 }
 
-/// What became of a table: a task for each row, or for the first ones and the reason why no more.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What became of a table: a task for each row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {
-    /// By the order of the rows.
+    /// By the order of the rows; their numbers follow each other.
     pub tasks: Vec<TaskId>,
-    /// How many rows there are.
-    pub rows: usize,
-    /// Why some have no task.
-    pub stopped: Option<ControlError>,
 }
 
 impl Runtime {
-    /// Dispatches a task for each row, in their order; `{{column}}` in the template's title and body is filled in.
+    /// Dispatches a task for each row, in their order; `{{column}}` in the template's title and body is filled in. All of
+    /// them or none: also a program that is killed meanwhile leaves all or none.
     ///
     /// # Errors
-    /// [`ControlError::Table`] when the table or the template is of no use; then there is no task.
+    /// [`ControlError::Table`] when the table or the template is of no use, [`ControlError::NoPlaces`] when not as many may
+    /// wait, [`ControlError::Row`] names a row that cannot become a task, and as [`Runtime::dispatch`].
     pub async fn batch(&self, session: &SessionId, template: &Brief, table: Table) -> Result<Batch, ControlError> {
-        let (site, template) = (self.inner.site.clone(), template.clone());
-        let briefs = site.on_disk(move || table.fill(&template)).await.map_err(ControlError::Files)??;
-        let mut batch = Batch { tasks: Vec::new(), rows: briefs.len(), stopped: None };
-        for brief in briefs {
-            match self.dispatch(session, brief).await {
-                Ok(task) => batch.tasks.push(task),
-                Err(why) => {
-                    batch.stopped = Some(why);
-                    break;
-                }
-            }
+        if let Some(there) = self.elsewhere()? {
+            let order = Order::Batch { brief: Box::new(template.clone()), table, session: Some(session.clone()) };
+            let batch = |done| if let Done::Batch(batch) = done { Some(batch) } else { None };
+            return there.ask(order, batch).await.map_err(ControlError::Elsewhere);
         }
-        Ok(batch)
+        let main = self.inner.mains().get(session).cloned();
+        let main = main.ok_or_else(|| ControlError::NotOpen(session.clone()))?;
+        let template = Brief { session: Some(session.to_string()), depth: 1, ..template.clone() };
+        let filled = self.inner.site.on_disk(move || table.fill(&template));
+        let briefs = filled.await.map_err(ControlError::Files)??;
+        let patron = Patron { main, session: session.clone(), call: None };
+        Ok(Batch { tasks: self.inner.door.batch(briefs, patron).await? })
     }
 }
 
@@ -81,15 +83,10 @@ fn read(path: &Path) -> std::io::Result<String> {
 impl fmt::Display for Batch {
     /// `50 tasks are dispatched: t_001 to t_050`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Batch { tasks, rows, .. } = self;
-        match tasks.as_slice() {
-            [] => write!(f, "no task is dispatched of {rows}"),
-            [one] if *rows == 1 => write!(f, "one task is dispatched: {one}"),
-            [first, .., last] if tasks.len() == *rows => write!(f, "{rows} tasks are dispatched: {first} to {last}"),
-            [first, ..] => {
-                let last = tasks.last().unwrap_or(first);
-                write!(f, "{} of {rows} tasks are dispatched: {first} to {last}", tasks.len())
-            }
+        match self.tasks.as_slice() {
+            [] => f.write_str("no task is dispatched"),
+            [one] => write!(f, "one task is dispatched: {one}"),
+            [first, .., last] => write!(f, "{} tasks are dispatched: {first} to {last}", self.tasks.len()),
         }
     }
 }

@@ -13,10 +13,11 @@ use super::grace;
 use super::job;
 use super::mail::{self, Ears, Letter};
 use super::order::Looked;
-use super::park::{ParkMsg, Parking, RESTED};
+use super::park::{ParkMsg, RESTED};
 use super::pending::Clock;
 use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
+use super::rows::{Rows, Taken};
 use super::site::{GRACE, Site};
 use super::turns::Looks;
 use super::upkeep;
@@ -36,6 +37,10 @@ pub(super) struct Crew;
 pub(super) enum CrewMsg {
     /// Take on a task.
     Dispatch(Box<Brief>, Patron, Dispatched),
+    /// Take on a task for each row of a table, or none.
+    Batch(Vec<Brief>, Patron, Taken),
+    /// Their files are there, or none of them.
+    Rows(Box<Rows>),
     /// Take on a task whose report goes to a call that waits for it.
     Call(Box<(Brief, Caller)>, Patron, Dispatched),
     /// Take a task on again; its worker hears the words first.
@@ -101,6 +106,11 @@ impl Actor for Crew {
         match message {
             CrewMsg::Dispatch(brief, patron, reply) => state.dispatch(&myself, *brief, patron, reply),
             CrewMsg::Call(call, patron, reply) => state.call(&myself, *call, patron, reply),
+            CrewMsg::Batch(briefs, patron, reply) => state.batch(&myself, briefs, &patron, reply),
+            CrewMsg::Rows(rows) => {
+                state.rows_are_written(&myself, *rows);
+                state.advance(&myself).await;
+            }
             CrewMsg::Described(id, written) => {
                 state.described(&myself, id, written);
                 state.advance(&myself).await;
@@ -178,18 +188,7 @@ impl State {
             // A crew that is gone takes no more tasks; recovery finds the directory.
             let _ = crew.cast(CrewMsg::Described(id, described));
         });
-        let entry = Entry {
-            dir,
-            brief,
-            attempt: 1,
-            patron,
-            ears: None,
-            stage: Stage::Describing(reply),
-            aborted: false,
-            began: false,
-            token: self.site.busy.token(),
-            parking: Parking::default(),
-        };
+        let entry = Entry::new(dir, brief, patron, Stage::Describing(reply), self.site.busy.token());
         self.tasks.insert(id, entry);
     }
 

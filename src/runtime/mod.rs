@@ -43,6 +43,7 @@ mod report;
 mod resume;
 mod roles;
 mod roster;
+mod rows;
 mod site;
 mod title;
 mod turns;

@@ -202,20 +202,16 @@ fn balance(site: &Site, task: &Task) -> Balance {
     site.ledger.balance(&id).unwrap_or_else(|| site.ledger.past(&opening(task)))
 }
 
-/// Sets the budget of a new task aside; where that is refused, its directory is free again.
-pub(super) fn set_aside(site: &Site, dir: &TaskDir, brief: &Brief) -> Result<(), ControlError> {
+/// Sets the budget of a new task aside.
+pub(super) fn set_aside(site: &Site, id: TaskId, brief: &Brief) -> Result<(), ControlError> {
     let opening = Opening {
-        task: dir.id().to_string(),
+        task: id.to_string(),
         // Its worker knows better, once it has read task.md.
         created: now(),
         agent: brief.agent.clone(),
         budget: brief.budget,
     };
-    site.ledger.dispatch(&opening).map(drop).map_err(|short| {
-        // It was made just now and is empty.
-        let _ = std::fs::remove_dir(dir.path());
-        refused(dir.id(), &short)
-    })
+    site.ledger.dispatch(&opening).map(drop).map_err(|short| refused(id, &short))
 }
 
 /// Opens the account of a task that goes on. One whose budget was spent must have got more since.

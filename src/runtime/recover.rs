@@ -35,8 +35,12 @@ pub fn last_task(workspace: &Workspace) -> Result<u32, TaskError> {
 
 /// Looks through the tasks. One that was relayed costs a look at its directory and no more.
 pub(super) fn recover(workspace: &Workspace) -> Result<Legacy, TaskError> {
-    let dirs = task::directories(&workspace.tasks())?;
     let last = last_task(workspace)?;
+    if !workspace.is_ephemeral() {
+        // Nobody was told of a batch that was cut short.
+        task::sweep(&workspace.tasks())?;
+    }
+    let dirs = task::directories(&workspace.tasks())?;
     let mut found = Legacy { last, ..Legacy::default() };
     if workspace.is_ephemeral() {
         // The journals that tell how they ended are elsewhere; whoever works there settles them.

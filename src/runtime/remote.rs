@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::feed::Envelope;
-use super::{Budgeted, ControlError, Replied, Resumed, Runtime, SessionGone, Steered, TaskDetail, TaskRow};
+use super::{
+    Batch, Budgeted, ControlError, Replied, Resumed, Runtime, SessionGone, Steered, Table, TaskDetail, TaskRow,
+};
 use crate::message::{Change, NoteId};
 use crate::session::SessionId;
 use crate::task::{Brief, TaskId};
@@ -29,6 +31,16 @@ pub enum Order {
         /// The work.
         brief: Box<Brief>,
         /// Whose main agent is told; where it is missing or not open, the conversation that the person is at.
+        #[serde(default)]
+        session: Option<SessionId>,
+    },
+    /// As [`Runtime::batch`]; answered with [`Done::Batch`]. A file is read there, so its path is absolute.
+    Batch {
+        /// The template.
+        brief: Box<Brief>,
+        /// The rows.
+        table: Table,
+        /// As for [`Order::Dispatch`].
         #[serde(default)]
         session: Option<SessionId>,
     },
@@ -118,6 +130,8 @@ pub enum Done {
         /// Its number.
         task: TaskId,
     },
+    /// There is a new task for each row.
+    Batch(Batch),
     /// A note is on the disk and in the worker's queue.
     Queued {
         /// Its number, as in `queued #14`.
@@ -161,6 +175,9 @@ impl Runtime {
             Order::Dispatch { brief, session } => {
                 let task = self.dispatch(&self.meant(session)?, *brief).await;
                 task.map(|task| Done::Dispatched { task }).map_err(text)
+            }
+            Order::Batch { brief, table, session } => {
+                self.batch(&self.meant(session)?, &brief, table).await.map(Done::Batch).map_err(text)
             }
             Order::Steer { task, text: words } => self.steer(task, words).await.map(queued).map_err(text),
             Order::FollowUp { task, text: words } => self.follow_up(task, words).await.map(queued).map_err(text),

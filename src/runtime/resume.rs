@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::control::Door;
 use super::crew::{CrewMsg, State};
 use super::mail::{self, Ears, Letter, PERSON, Unsent};
-use super::park::Parking;
 use super::purse;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::site::Site;
@@ -154,44 +153,51 @@ impl State {
             // A crew that is gone takes no task on; recovery finds what was begun.
             let _ = crew.cast(CrewMsg::Revived(id, revived.unwrap_or_else(|panic| Err(ControlError::Files(panic)))));
         });
-        let entry = Entry {
-            dir,
-            brief: Brief::default(),
-            attempt: 0,
-            patron,
-            ears: None,
-            stage: Stage::Describing(reply),
-            aborted: false,
-            began: false,
-            token: self.site.busy.token(),
-            parking: Parking::default(),
-        };
-        self.tasks.insert(id, entry);
+        let (stage, token) = (Stage::Describing(reply), self.site.busy.token());
+        self.tasks.insert(id, Entry::new(dir, Brief::default(), patron, stage, token));
     }
 
     /// Whether a new task may begin; its number and its money are set aside.
     pub(super) fn admit(&self, brief: &Brief) -> Result<TaskDir, ControlError> {
-        let limits = &self.site.config.crew;
-        if brief.body.trim().is_empty() {
-            return Err(ControlError::EmptyBrief);
-        }
-        if brief.depth > limits.depth {
-            return Err(ControlError::TooDeep { depth: brief.depth, limit: limits.depth });
-        }
+        self.may_be(brief)?;
         self.has_room()?;
         let claimed = TaskDir::claim(&self.site.config.workspace.tasks(), self.last);
         let dir = claimed.map_err(|error| ControlError::Files(error.to_string()))?;
-        purse::set_aside(&self.site, &dir, brief)?;
-        Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
+        purse::set_aside(&self.site, dir.id(), brief).inspect_err(|_| {
+            // It was made just now and is empty.
+            let _ = std::fs::remove_dir(dir.path());
+        })?;
+        Ok(self.on_this_disk(dir))
     }
 
-    pub(super) fn has_room(&self) -> Result<(), ControlError> {
-        let limits = &self.site.config.crew;
+    /// Whether there may be such a task at all.
+    pub(super) fn may_be(&self, brief: &Brief) -> Result<(), ControlError> {
+        let limit = self.site.config.crew.depth;
+        if brief.body.trim().is_empty() {
+            return Err(ControlError::EmptyBrief);
+        }
+        if brief.depth > limit {
+            return Err(ControlError::TooDeep { depth: brief.depth, limit });
+        }
+        Ok(())
+    }
+
+    fn has_room(&self) -> Result<(), ControlError> {
         if self.site.is_closing() {
             return Err(ControlError::ShuttingDown);
         }
-        let places = limits.queued + limits.running.saturating_sub(self.running);
-        if self.queue.len() < places { Ok(()) } else { Err(ControlError::QueueFull(limits.queued)) }
+        if self.places() > 0 { Ok(()) } else { Err(ControlError::QueueFull(self.site.config.crew.queued)) }
+    }
+
+    /// How many more tasks may wait or begin.
+    pub(super) fn places(&self) -> usize {
+        let limits = &self.site.config.crew;
+        (limits.queued + limits.running.saturating_sub(self.running)).saturating_sub(self.queue.len())
+    }
+
+    /// A task's directory whose files are as durable as is wished here.
+    pub(super) fn on_this_disk(&self, dir: TaskDir) -> TaskDir {
+        if self.site.durability() == Durability::Off { dir.undurable() } else { dir }
     }
 
     fn admit_again(&self, id: TaskId) -> Result<TaskDir, ControlError> {
@@ -203,7 +209,7 @@ impl State {
         }
         self.has_room()?;
         let dir = TaskDir::open(&self.site.config.workspace.tasks(), id).map_err(|_| ControlError::NoSuchTask(id))?;
-        Ok(if self.site.durability() == Durability::Off { dir.undurable() } else { dir })
+        Ok(self.on_this_disk(dir))
     }
 
     pub(super) fn revived(

@@ -68,6 +68,22 @@ pub(super) enum Stage {
 }
 
 impl Entry {
+    /// A task of which nothing is known but this; of one that goes on, the files tell the rest.
+    pub(super) fn new(dir: TaskDir, brief: Brief, patron: Patron, stage: Stage, token: Token) -> Entry {
+        Entry {
+            dir,
+            brief,
+            attempt: 1,
+            patron,
+            ears: None,
+            stage,
+            aborted: false,
+            began: false,
+            token,
+            parking: Parking::default(),
+        }
+    }
+
     pub(super) fn row(&self, id: TaskId, place: Option<usize>, after: Vec<TaskId>) -> TaskRow {
         let (status, reading, begun) = match &self.stage {
             Stage::Running { meter, begun, .. } => (TaskStatus::Running, meter.read(), Some(*begun)),

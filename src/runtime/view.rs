@@ -273,6 +273,27 @@ pub enum ControlError {
     /// Too many tasks wait already.
     #[error("{0} tasks are already waiting; wait for some to end before dispatching more")]
     QueueFull(usize),
+    /// A table has more rows than there are places for tasks that wait.
+    #[error(
+        "the table has {rows} rows, and {free} more tasks may wait now (setting `queue`: {queue}); wait for some to end, \
+         cut the table, or raise `queue`"
+    )]
+    NoPlaces {
+        /// How many it has.
+        rows: usize,
+        /// For how many there are places.
+        free: usize,
+        /// How many may wait at all.
+        queue: usize,
+    },
+    /// A row of a table cannot become a task, so none does.
+    #[error("row {row}: {why}; no task is dispatched")]
+    Row {
+        /// From 1, without the header.
+        row: usize,
+        /// What is wrong with it.
+        why: Box<ControlError>,
+    },
     /// It ended while the note was being written down.
     #[error("task {task} ended before it could hear {note}; the note waits, and is heard if the task is resumed")]
     TooLate {

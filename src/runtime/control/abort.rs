@@ -6,14 +6,13 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Door, task_id};
+use super::{Door, FOR_ID, refused, task_id};
 use crate::message::{RawArgs, ToolSpec};
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
-static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
-    Signature::of::<Args>("abort", include_str!("abort.md"), false).understanding(&[("task", "id"), ("task_id", "id")])
-});
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("abort", include_str!("abort.md"), false).understanding(FOR_ID));
 
 /// The tool.
 pub(super) struct Abort {
@@ -41,7 +40,7 @@ impl Tool for Abort {
         Box::pin(async move {
             let read = SIGNATURE.read::<Args>(&args)?;
             let id = task_id(&read.args.id)?;
-            self.crew.abort(id).await.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+            self.crew.abort(id).await.map_err(refused)?;
             Ok(ToolOutput::text(format!("{id} is being aborted")).noting(&read.repairs))
         })
     }

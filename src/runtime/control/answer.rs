@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Control, task_id};
+use super::{Control, refused, task_id};
 use crate::message::{RawArgs, ToolSpec};
 use crate::runtime::ask::may_decide;
 use crate::tool::args::Signature;
@@ -44,7 +44,7 @@ impl Answer {
         if self.control.ration.is_attended() {
             return Ok(());
         }
-        let questions = self.control.crew.questions().await.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+        let questions = self.control.crew.questions().await.map_err(refused)?;
         let asked = questions.iter().find(|it| it.task == id && number.is_none_or(|number| number == it.number));
         match asked {
             Some(question) if !may_decide(self.control.crew.authority(), question) => Err(ToolError::new(format!(
@@ -67,7 +67,7 @@ impl Tool for Answer {
             let (number, words) = crate::task::Question::addressed(&read.args.answer);
             self.may(id, number).await?;
             let answered = self.control.crew.answer(id, number, words.to_owned(), self.control.own.clone()).await;
-            let replied = answered.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+            let replied = answered.map_err(refused)?;
             Ok(ToolOutput::text(replied.to_string()).noting(&read.repairs))
         })
     }

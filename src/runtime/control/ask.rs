@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Door;
+use super::{Door, refused};
 use crate::message::{Budget, RawArgs, ToolSpec};
 use crate::runtime::ask::{Asking, MOST_PATIENCE, PATIENCE};
 use crate::task::{Asker, TaskId};
@@ -58,7 +58,7 @@ impl Tool for Ask {
             let read = SIGNATURE.read::<Args>(&args)?;
             let asking = asking(read.args)?;
             let asked = self.crew.ask(self.own, asking).await;
-            let question = asked.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+            let question = asked.map_err(refused)?;
             let text = format!("{} is asked; you go on when it is answered.", question.name());
             Ok(ToolOutput::text(text).noting(&read.repairs).parking())
         })

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::Control;
+use super::{Control, refused};
 use crate::agent::inbox::Tiller;
 use crate::message::{CallId, RawArgs, ToolSpec};
 use crate::role::Roles;
@@ -78,7 +78,6 @@ impl CallAgent {
             ..Brief::default()
         };
         let patron = self.patron(&cx.call);
-        let refused = |refusal: crate::runtime::ControlError| ToolError::new(refusal.to_string());
         if self.in_background.contains(&args.agent_name) {
             let id = self.control.crew.dispatch(brief, patron).await.map_err(refused)?;
             return Ok(goes_on(id, &format!("{} works in the background", args.agent_name)));

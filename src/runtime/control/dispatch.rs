@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Control, task_id};
+use super::{Control, refused, task_id};
 use crate::message::{Budget, BudgetError, CallId, RawArgs, ToolSpec};
 use crate::runtime::batch::{Batch, Table};
 use crate::runtime::roster::Patron;
@@ -69,7 +69,7 @@ impl Dispatch {
     async fn dispatch(&self, args: Args, call: &CallId) -> Result<String, ToolError> {
         let budget = args.budget.as_deref().map(str::trim).filter(|budget| !budget.is_empty());
         let budget = budget.map(str::parse).transpose();
-        let budget: Option<Budget> = budget.map_err(|error: BudgetError| ToolError::new(error.to_string()))?;
+        let budget: Option<Budget> = budget.map_err(|error: BudgetError| refused(error))?;
         let brief = Brief {
             title: args.title.unwrap_or_default(),
             body: args.task,
@@ -89,7 +89,7 @@ impl Dispatch {
         }
         self.control.ration.take(1)?;
         let dispatched = self.control.crew.grant(brief, patron).await;
-        let (id, grant) = dispatched.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+        let (id, grant) = dispatched.map_err(refused)?;
         let grant = if grant.is_empty() { String::new() } else { format!(" Budget: {grant}.") };
         Ok(format!("{id} is dispatched; its files are in .tasks/{id}/. You will be told when it ends.{grant}"))
     }
@@ -97,22 +97,15 @@ impl Dispatch {
 
 impl Dispatch {
     async fn batch(&self, template: &Brief, patron: &Patron, rows: String) -> Result<String, ToolError> {
-        let briefs = Table::Text(rows).fill(template).map_err(|error| ToolError::new(error.to_string()))?;
-        self.control.ration.take(briefs.len())?;
-        let mut made = Batch { tasks: Vec::new(), rows: briefs.len(), stopped: None };
-        for brief in briefs {
-            match self.control.crew.dispatch(brief, patron.clone()).await {
-                Ok(task) => made.tasks.push(task),
-                Err(why) if made.tasks.is_empty() => return Err(ToolError::new(why.to_string())),
-                Err(why) => return Ok(format!("{made}; then: {why}")),
-            }
-        }
-        Ok(format!("{made}. You will be told when each ends."))
+        let briefs = Table::Text(rows).fill(template).map_err(refused)?;
+        self.control.ration.take_rows(briefs.len())?;
+        let tasks = self.control.crew.batch(briefs, patron.clone()).await.map_err(refused)?;
+        Ok(format!("{}. You will be told when each ends.", Batch { tasks }))
     }
 }
 
 fn priority(text: &str) -> Result<Priority, ToolError> {
-    text.parse().map_err(|error: NoPriority| ToolError::new(error.to_string()))
+    text.parse().map_err(|error: NoPriority| refused(error))
 }
 
 impl Tool for Dispatch {

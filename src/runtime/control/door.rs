@@ -32,6 +32,9 @@ const TITLE: usize = 60;
 /// How long the crew may take to answer. Its handlers wait for nothing, so only a machine without air comes near this.
 const ANSWER: Duration = Duration::from_secs(30);
 
+/// How much longer for each row of a batch, whose files are written before it answers.
+const EACH_ROW: Duration = Duration::from_millis(200);
+
 /// The way to the crew.
 #[derive(Clone)]
 pub(in crate::runtime) struct Door {
@@ -73,11 +76,49 @@ impl Door {
         self.order(brief, order).await.map(|(id, _)| id)
     }
 
+    /// Hands all rows of a table to the crew, or none; they differ in title and body only.
+    pub(in crate::runtime) async fn batch(
+        &self,
+        mut briefs: Vec<Brief>,
+        patron: Patron,
+    ) -> Result<Vec<TaskId>, ControlError> {
+        let Some(first) = briefs.first().cloned() else { return Ok(Vec::new()) };
+        let (fitting, model) = self.fitting(first).await?;
+        for brief in &mut briefs {
+            let (title, body) = (title(brief), std::mem::take(&mut brief.body));
+            *brief = Brief { title, body, ..fitting.clone() };
+        }
+        let patience = ANSWER + EACH_ROW * u32::try_from(briefs.len()).unwrap_or(u32::MAX);
+        let ids = self.request_within(patience, |reply| CrewMsg::Batch(briefs, patron, reply)).await??;
+        let grant = self.granted(&fitting, &model).await;
+        if !grant.is_empty() {
+            ids.iter().for_each(|id| self.site.feed.tell(Source::Task(*id), News::Granted(grant)));
+        }
+        Ok(ids)
+    }
+
     async fn order(
         &self,
-        mut brief: Brief,
+        brief: Brief,
         order: impl FnOnce(Brief, Dispatched) -> CrewMsg,
     ) -> Result<(TaskId, Grant), ControlError> {
+        let (brief, model) = self.fitting(brief).await?;
+        let asked = brief.clone();
+        let id = self.request(|reply| order(brief, reply)).await??;
+        let grant = self.granted(&asked, &model).await;
+        if !grant.is_empty() {
+            self.site.feed.tell(Source::Task(id), News::Granted(grant));
+        }
+        Ok((id, grant))
+    }
+
+    async fn granted(&self, brief: &Brief, model: &ModelId) -> Grant {
+        let (site, brief, model) = (self.site.clone(), brief.clone(), model.clone());
+        self.site.on_disk(move || purse::grant(&site, &brief, &model)).await.unwrap_or_default()
+    }
+
+    /// A brief that can be carried out here, complete, and the model that does it.
+    async fn fitting(&self, mut brief: Brief) -> Result<(Brief, ModelId), ControlError> {
         brief.title = title(&brief);
         brief.after.sort_unstable();
         brief.after.dedup();
@@ -93,14 +134,7 @@ impl Door {
         }
         let (model, budget) = self.fits(&brief).await?;
         brief.budget = budget;
-        let asked = brief.clone();
-        let id = self.request(|reply| order(brief, reply)).await??;
-        let site = self.site.clone();
-        let grant = self.site.on_disk(move || purse::grant(&site, &asked, &model)).await.unwrap_or_default();
-        if !grant.is_empty() {
-            self.site.feed.tell(Source::Task(id), News::Granted(grant));
-        }
-        Ok((id, grant))
+        Ok((brief, model))
     }
 
     /// A role or a model that does not exist, or a budget that nobody can hold, is refused here, where somebody can still
@@ -214,9 +248,17 @@ impl Door {
         &self,
         message: impl FnOnce(RpcReplyPort<T>) -> CrewMsg,
     ) -> Result<T, ControlError> {
-        match self.crew.call(message, Some(ANSWER)).await {
+        self.request_within(ANSWER, message).await
+    }
+
+    async fn request_within<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        message: impl FnOnce(RpcReplyPort<T>) -> CrewMsg,
+    ) -> Result<T, ControlError> {
+        match self.crew.call(message, Some(patience)).await {
             Ok(CallResult::Success(answer)) => Ok(answer),
-            Ok(CallResult::Timeout) => Err(ControlError::NoAnswer(ANSWER.as_secs())),
+            Ok(CallResult::Timeout) => Err(ControlError::NoAnswer(patience.as_secs())),
             Ok(CallResult::SenderError) | Err(_) => Err(ControlError::ShuttingDown),
         }
     }

@@ -11,6 +11,7 @@ mod resume;
 mod steer;
 mod tasks;
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +21,7 @@ use super::roster::Patron;
 use crate::agent::inbox::Tiller;
 use crate::event::{AgentEvent, Observer};
 use crate::role::Roles;
-use crate::task::TaskId;
+use crate::task::{NoTaskId, TaskId};
 use crate::tool::{Tool, ToolError};
 
 /// Who commands the crew, and in whose name.
@@ -67,6 +68,11 @@ impl Ration {
     /// The reports that calls have brought.
     pub(super) fn take_brought(&self) -> Vec<(TaskId, u32)> {
         std::mem::take(&mut self.brought.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the rows of a table, or none. Where a person has spoken, a table is one dispatch, and the queue is its bound.
+    fn take_rows(&self, count: usize) -> Result<(), ToolError> {
+        self.take(if self.is_attended() { 1 } else { count })
     }
 
     /// Takes so many dispatches, or none.
@@ -124,8 +130,19 @@ pub(super) fn call_agent(control: &Control, roles: &Roles) -> Option<Arc<dyn Too
     Some(Arc::new(call_agent::CallAgent::of(control.clone(), tiller, roles)))
 }
 
+/// Other names that models give to the argument with the task.
+const FOR_ID: &[(&str, &str)] = &[("task", "id"), ("task_id", "id")];
+
+/// And to that with the words for its worker.
+const FOR_WORDS: &[(&str, &str)] = &[("task", "id"), ("task_id", "id"), ("text", "message")];
+
 fn task_id(text: &str) -> Result<TaskId, ToolError> {
-    text.trim().parse().map_err(|error: crate::task::NoTaskId| ToolError::new(error.to_string()))
+    text.trim().parse().map_err(|error: NoTaskId| refused(error))
+}
+
+/// What the crew does not do, as the model reads it.
+fn refused(refusal: impl Display) -> ToolError {
+    ToolError::new(refusal.to_string())
 }
 
 /// A call of this tool may set a task going, which then ends with another report.

@@ -6,20 +6,15 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Control, task_id};
+use super::{Control, FOR_WORDS, refused, task_id};
 use crate::message::{NoteKind, RawArgs, ToolSpec};
 use crate::runtime::mail::Letter;
 use crate::runtime::roster::Patron;
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
-static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
-    Signature::of::<Args>("resume", include_str!("resume.md"), false).understanding(&[
-        ("task", "id"),
-        ("task_id", "id"),
-        ("text", "message"),
-    ])
-});
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("resume", include_str!("resume.md"), false).understanding(FOR_WORDS));
 
 /// The tool.
 pub(super) struct Resume {
@@ -54,7 +49,7 @@ impl Tool for Resume {
             let words = text.map(|text| Letter { kind: NoteKind::Steer, text, from: self.control.own.clone() });
             let patron = Patron { call: Some(cx.call.clone()), ..self.control.patron.clone() };
             let resumed = self.control.crew.resume(id, patron, words).await;
-            let id = resumed.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+            let id = resumed.map_err(refused)?;
             Ok(ToolOutput::text(format!("{id} goes on. You will be told when it ends.")).noting(&read.repairs))
         })
     }

@@ -6,19 +6,14 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Door, task_id};
+use super::{Door, FOR_WORDS, refused, task_id};
 use crate::message::{NoteKind, RawArgs, ToolSpec};
 use crate::runtime::mail::Letter;
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
-static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
-    Signature::of::<Args>("steer", include_str!("steer.md"), false).understanding(&[
-        ("task", "id"),
-        ("task_id", "id"),
-        ("text", "message"),
-    ])
-});
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("steer", include_str!("steer.md"), false).understanding(FOR_WORDS));
 
 /// The tool.
 pub(super) struct Steer {
@@ -52,7 +47,7 @@ impl Tool for Steer {
             let id = task_id(&read.args.id)?;
             let letter = Letter { kind: NoteKind::Steer, text: read.args.message, from: self.own.clone() };
             let noted = self.crew.note(id, letter).await;
-            let note = noted.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+            let note = noted.map_err(refused)?;
             Ok(ToolOutput::text(format!("queued {note} for {id}")).noting(&read.repairs))
         })
     }

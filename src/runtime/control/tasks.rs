@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Door, task_id};
+use super::{Door, FOR_ID, refused, task_id};
 use crate::message::{RawArgs, ToolSpec};
 use crate::runtime::{TaskDetail, TaskRow};
 use crate::task::{TaskId, one_line, short};
@@ -23,9 +23,8 @@ const PROGRESS: usize = 20;
 /// Characters of the brief and of the answer shown.
 const TEXT: usize = 4_000;
 
-static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
-    Signature::of::<Args>("tasks", include_str!("tasks.md"), true).understanding(&[("task", "id"), ("task_id", "id")])
-});
+static SIGNATURE: LazyLock<Signature> =
+    LazyLock::new(|| Signature::of::<Args>("tasks", include_str!("tasks.md"), true).understanding(FOR_ID));
 
 /// The tool.
 pub(super) struct Tasks {
@@ -57,7 +56,7 @@ impl Tool for Tasks {
                 None => self.crew.rows().await.map(|rows| list(&rows)),
                 Some(id) => self.crew.detail(task_id(&id)?).await.map(|detail| whole(&detail)),
             };
-            let text = shown.map_err(|refusal| ToolError::new(refusal.to_string()))?;
+            let text = shown.map_err(refused)?;
             Ok(ToolOutput::text(text).noting(&read.repairs))
         })
     }
