@@ -2,6 +2,7 @@
 
 mod ask;
 mod attempts;
+mod batches;
 mod call;
 mod cast;
 mod control;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tillerman::message::NoteId;
-use tillerman::runtime::{ControlError, Done, Open, Order, Runtime, Steered};
+use tillerman::runtime::{Batch, ControlError, Done, Open, Order, Runtime, Steered, Table};
 use tillerman::server::control::{Client, Host, Unanswered};
 use tillerman::task::{Brief, TaskId, TaskStatus};
 use tokio::sync::Semaphore;
@@ -63,9 +63,17 @@ async fn orders_reach_the_program_that_has_the_workspace() {
     let more = client.order(&Order::Dispatch { brief, session: None }).await.unwrap();
     assert_eq!(more, Done::Dispatched { task: TaskId(2) });
 
+    let brief = Box::new(Brief { body: "Read {{f}}.".to_owned(), ..Brief::default() });
+    let table = |text: &str| Table::Text(text.to_owned());
+    let order = |table| Order::Batch { brief: brief.clone(), table, session: None };
+    let batch = client.order(&order(table("f\na\nb\n"))).await.unwrap();
+    assert_eq!(batch, Done::Batch(Batch { tasks: vec![TaskId(3), TaskId(4)] }));
+    let none = client.order(&order(table("g\na\n"))).await.unwrap_err().to_string();
+    assert!(none.contains("the template asks for {{f}}, and the columns are g"), "{none}");
+
     let Done::Tasks { rows } = client.order(&Order::Tasks).await.unwrap() else { panic!("no rows") };
     let titles: Vec<&str> = rows.iter().map(|row| row.title.as_str()).collect();
-    assert_eq!(titles, ["Work.", "More work."]);
+    assert_eq!(titles, ["Work.", "More work.", "Read a.", "Read b."]);
     let Done::Task { detail } = client.order(&Order::Task { task: TaskId(2) }).await.unwrap() else { panic!("none") };
     assert_eq!(detail.brief.body, "More work.");
     assert_eq!(detail.brief.session, Some(boat.session.to_string()), "who is at the prompt is told");
