@@ -29,8 +29,9 @@ pub(super) fn answer(call: &ToolCall, result: &ToolResult) -> String {
         "load" if arg("path").ends_with("/result.md") => relayed(output),
         "read_file" | "list" => quoted(output),
         "grep" => format!("`{}`{}:\n{}", arg("pattern"), within(arg("path")), quoted(output)),
+        "dispatch" if args.contains_key("rows") => plain(output),
         "dispatch" => dispatched(arg("title"), output),
-        "tasks" | "steer" | "abort" | "answer" | "write_file" => plain(output),
+        "tasks" | "steer" | "abort" | "answer" | "resume" | "call_agent" | "write_file" => plain(output),
         other => format!("{other}:\n{}", quoted(output)),
     }
 }
@@ -51,7 +52,8 @@ fn ran(command: &str, outcome: &Outcome<'_>) -> String {
 fn subject(tool: &str) -> &'static str {
     match tool {
         "grep" => "pattern",
-        "steer" | "abort" | "answer" | "tasks" => "id",
+        "steer" | "abort" | "answer" | "resume" | "tasks" => "id",
+        "call_agent" => "agent_name",
         "dispatch" => "title",
         _ => "path",
     }

@@ -1,6 +1,7 @@
 //! The lines that the pilot understands, and nothing else: text in, meaning out. What is done about it is not here.
 
 use super::arithmetic;
+use crate::message::Budget;
 
 /// What a line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,9 +26,21 @@ pub(super) enum Intent<'a> {
         path: &'a str,
         text: &'a str,
     },
-    Dispatch {
-        title: String,
+    Dispatch(Order<'a>),
+    /// The same steps for each word.
+    Batch {
+        words: Vec<&'a str>,
         steps: Vec<String>,
+    },
+    /// A named agent, whose report is waited for.
+    Call {
+        agent: &'a str,
+        steps: Vec<String>,
+    },
+    /// A task that has ended goes on.
+    GoOn {
+        id: &'a str,
+        text: &'a str,
     },
     Steer {
         id: &'a str,
@@ -55,10 +68,25 @@ pub(super) enum Intent<'a> {
     Unknown,
 }
 
+/// Steps for a worker.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Order<'a> {
+    pub(super) title: String,
+    pub(super) steps: Vec<String>,
+    /// What it comes after.
+    pub(super) after: Vec<&'a str>,
+    /// What it may use.
+    pub(super) budget: Option<&'a str>,
+}
+
 /// Each line that is understood, with what it does; shown by `help`.
 pub(super) const LINES: &[(&str, &str)] = &[
     ("run CMD", "run a command here"),
     ("dispatch TITLE: CMD; CMD", "give commands to a worker in the background"),
+    ("dispatch TITLE after t_001 budget 5m: CMD", "when t_001 is over; for five minutes, or 3 turns, at most"),
+    ("batch a.md, b.md: wc -l {{item}}", "a task for each; `/batch FILE - [ ] CMD {{column}}` for each row of a table"),
+    ("call tester: CMD", "give commands to a named agent and wait for its report"),
+    ("continue t_001 also run CMD", "go on with a task that has ended"),
     ("tasks", "what the workers do; `tasks t_001` for one"),
     ("steer t_001 also run CMD", "change its course: also run CMD, skip, stop"),
     ("abort t_001", "end it"),
@@ -112,6 +140,10 @@ fn crew<'a>(verb: &str, rest: &'a str, whole: &'a str) -> Option<Intent<'a>> {
     let task = task_and_rest(rest);
     Some(match (verb, task) {
         ("dispatch", _) => dispatch(whole),
+        ("batch", _) => batch(whole)?,
+        ("call", _) => call(whole)?,
+        ("continue" | "resume", Some((id, text))) => Intent::GoOn { id, text },
+        ("continue" | "resume", None) if rest.is_empty() => Intent::Incomplete("continue t_001 also run CMD"),
         ("steer" | "tell", Some((id, words))) => steer(id, words),
         ("answer", Some((_, ""))) => Intent::Incomplete("answer t_001 2"),
         ("answer", None) if !rest.contains(' ') => Intent::Incomplete("answer t_001 2"),
@@ -236,18 +268,71 @@ fn todo(rest: &str) -> Intent<'_> {
 
 /// `TITLE: STEP; STEP`, or a title and a step per line. Without a title the first step is the title.
 fn dispatch(whole: &str) -> Intent<'_> {
-    let (title, rest) = match whole.split_once(':') {
-        Some((title, rest)) if !title.contains('\n') => (title.trim(), rest.trim()),
-        Some(_) | None => ("", whole.trim()),
+    let (head, rest) = head(whole).unwrap_or(("", whole.trim()));
+    let steps = steps(rest);
+    let Some(first) = steps.first() else { return Intent::Incomplete("dispatch TITLE: CMD; CMD") };
+    let (title, after, budget) = terms(head);
+    let title = if title.is_empty() { first.clone() } else { title.to_owned() };
+    Intent::Dispatch(Order { title, steps, after, budget })
+}
+
+/// `WORD, WORD: STEP; STEP`. Prose has no `{{item}}` in its steps.
+fn batch(whole: &str) -> Option<Intent<'_>> {
+    const USAGE: Intent<'_> = Intent::Incomplete("batch a.md, b.md: wc -l {{item}}");
+    let Some((words, rest)) = head(whole) else { return whole.is_empty().then_some(USAGE) };
+    let words: Vec<&str> = words.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let steps = steps(rest);
+    let is_whole = !words.is_empty() && steps.iter().any(|step| step.contains("{{item}}"));
+    Some(if is_whole { Intent::Batch { words, steps } } else { USAGE })
+}
+
+/// `AGENT: STEP; STEP`.
+fn call(whole: &str) -> Option<Intent<'_>> {
+    const USAGE: Intent<'_> = Intent::Incomplete("call tester: CMD");
+    let Some((agent, rest)) = head(whole) else { return whole.is_empty().then_some(USAGE) };
+    let (agent, steps) = (agent.trim(), steps(rest));
+    match steps.is_empty() || agent.is_empty() {
+        _ if agent.contains(char::is_whitespace) => None,
+        true => Some(USAGE),
+        false => Some(Intent::Call { agent, steps }),
+    }
+}
+
+/// What stands before a colon on the first line, and what stands after it.
+fn head(whole: &str) -> Option<(&str, &str)> {
+    let (head, rest) = whole.split_once(':')?;
+    (!head.contains('\n')).then(|| (head.trim(), rest.trim()))
+}
+
+/// `TITLE after t_001, t_002 budget 5m`, in either order.
+fn terms(head: &str) -> (&str, Vec<&str>, Option<&str>) {
+    let (mut title, mut after, mut budget) = (head, Vec::new(), None);
+    while let Some((before, what, said)) = term(title) {
+        match what {
+            "after" => after = said.split([' ', ',']).filter(|id| !id.is_empty()).collect(),
+            _ => budget = Some(said),
+        }
+        title = before;
+    }
+    (title, after, budget)
+}
+
+/// The last term, if what it says is no part of the title.
+fn term(head: &str) -> Option<(&str, &'static str, &str)> {
+    let named = |what: &'static str| {
+        let at = head.rfind(what).filter(|at| *at == 0 || head[..*at].ends_with(' '))?;
+        Some((head[..at].trim_end(), what, head[at + what.len()..].strip_prefix(' ')?.trim()))
     };
-    let steps: Vec<String> = match rest.contains('\n') {
-        true => rest.lines().map(unmarked).filter(|step| !step.is_empty()).map(str::to_owned).collect(),
-        false => split_steps(unmarked(rest)),
-    };
-    match steps.first() {
-        None => Intent::Incomplete("dispatch TITLE: CMD; CMD"),
-        Some(first) if title.is_empty() => Intent::Dispatch { title: first.clone(), steps },
-        Some(_) => Intent::Dispatch { title: title.to_owned(), steps },
+    let is_after = |said: &str| said.split([' ', ',']).filter(|word| !word.is_empty()).all(is_task) && !said.is_empty();
+    let after = named("after").filter(|(.., said)| is_after(said));
+    after.or_else(|| named("budget").filter(|(.., said)| said.parse::<Budget>().is_ok()))
+}
+
+/// Steps on one line, or one on each line.
+fn steps(text: &str) -> Vec<String> {
+    match text.contains('\n') {
+        true => text.lines().map(unmarked).filter(|step| !step.is_empty()).map(str::to_owned).collect(),
+        false => split_steps(unmarked(text)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::intent::{Intent, LINES};
+use super::intent::{Intent, LINES, Order};
 use super::talk::Talk;
 use super::{Speech, answer, arithmetic};
 use crate::message::ToolSpec;
@@ -99,7 +99,24 @@ fn call(intent: &Intent<'_>) -> Option<(&'static str, Value)> {
         Intent::List(None) => Some(("list", json!({}))),
         Intent::List(Some(path)) => Some(("list", json!({ "path": path }))),
         Intent::Write { path, text } => Some(("write_file", json!({ "path": path, "content": format!("{text}\n") }))),
-        Intent::Dispatch { title, steps } => Some(("dispatch", json!({ "title": title, "task": runbook(steps) }))),
+        Intent::Dispatch(Order { title, steps, after, budget }) => {
+            let mut args = json!({ "title": title, "task": runbook(steps) });
+            if !after.is_empty() {
+                args["after"] = json!(after);
+            }
+            if let Some(budget) = budget {
+                args["budget"] = json!(budget);
+            }
+            Some(("dispatch", args))
+        }
+        Intent::Batch { words, steps } => {
+            let rows: String = words.iter().map(|word| format!("{}\n", json!({ "item": word }))).collect();
+            let title = steps.first().cloned().unwrap_or_default();
+            Some(("dispatch", json!({ "title": title, "task": runbook(steps), "rows": rows })))
+        }
+        Intent::Call { agent, steps } => Some(("call_agent", json!({ "agent_name": agent, "task": runbook(steps) }))),
+        Intent::GoOn { id, text: "" } => Some(("resume", json!({ "id": id }))),
+        Intent::GoOn { id, text } => Some(("resume", json!({ "id": id, "message": text }))),
         Intent::Steer { id, text } => Some(("steer", json!({ "id": id, "message": text }))),
         Intent::Answer { id, text } => Some(("answer", json!({ "id": id, "answer": text }))),
         Intent::Abort(id) => Some(("abort", json!({ "id": id }))),

@@ -103,11 +103,16 @@ impl Work {
         if text.trim().is_empty() || is_reminder(&text) {
             return heard;
         }
-        if let Some((answer, by_default)) = asking::answer(&text)
-            && let Some(entry) = self.asked()
-        {
-            entry.fate = Fate::Asked { answer: Some(answer.to_owned()), by_default };
-            heard.push(format!("Answered: {answer}"));
+        if let Some((answer, by_default)) = asking::answer(&text) {
+            let said = match self.asked() {
+                Some(entry) => {
+                    entry.fate = Fate::Asked { answer: Some(answer.to_owned()), by_default };
+                    format!("Answered: {answer}")
+                }
+                // The program asked in its place, whether to go on.
+                None => self.obey(answer),
+            };
+            heard.push(said);
             return heard;
         }
         if self.opened {

@@ -117,3 +117,31 @@ async fn an_aborted_worker_is_relayed_as_aborted() {
     assert!(told.starts_with("Aborted before it was done."), "{told}");
     aboard.runtime.shutdown().await;
 }
+
+#[tokio::test]
+async fn order_batches_budgets_calls_and_going_on_can_be_tried_without_a_key() {
+    let mut aboard = Aboard::new().await;
+    aboard.answer("dispatch first: echo one").await;
+    aboard.ended().await;
+    aboard.answer("dispatch then after t_001 budget 2 turns: cat .tasks/t_001/result.md; echo two").await;
+    let report = aboard.ended().await;
+    assert_eq!((report.id, report.status), (TaskId(2), TaskStatus::Partial), "{}", report.answer);
+    let made = aboard.answer("batch 3, 4: echo $(({{item}} * 2))").await;
+    assert_eq!(made, "2 tasks are dispatched: t_003 to t_004. You will be told when each ends.");
+    let mut answers = [aboard.ended().await.answer, aboard.ended().await.answer];
+    answers.sort();
+    assert!(answers[0].contains("6") && answers[1].contains("8"), "{answers:?}");
+    let called = aboard.answer("call tester: echo tested").await;
+    assert!(called.contains("[Worker completed t_005]") && called.contains("tested"), "{called}");
+    assert_eq!(
+        aboard.answer("continue t_001 also run echo more").await,
+        "t_001 goes on. You will be told when it ends."
+    );
+    let more = aboard.until(|envelope| match &envelope.news {
+        News::TaskEnded(report) if report.attempt == 2 => Some(report.answer.clone()),
+        _ => None,
+    });
+    let more = more.await;
+    assert!(more.contains("`echo one`: exit 0") && more.contains("`echo more`: exit 0"), "{more}");
+    aboard.runtime.shutdown().await;
+}

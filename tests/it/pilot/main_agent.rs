@@ -35,6 +35,8 @@ async fn a_line_becomes_the_call_that_it_means() {
         ("@t_12 stop", "steer", json!({"id": "t_12", "message": "stop"})),
         ("abort t_001", "abort", json!({"id": "t_001"})),
         ("answer t_001 2", "answer", json!({"id": "t_001", "answer": "2"})),
+        ("continue t_001 also run ls", "resume", json!({"id": "t_001", "message": "also run ls"})),
+        ("resume t_001", "resume", json!({"id": "t_001"})),
         ("status", "tasks", json!({})),
         ("tasks t_002", "tasks", json!({"id": "t_002"})),
         ("time", "shell", json!({"command": "date"})),
@@ -83,6 +85,42 @@ async fn a_dispatch_becomes_a_runbook() {
 }
 
 #[tokio::test]
+async fn a_dispatch_says_what_it_comes_after_and_what_it_may_use() {
+    let task = "Run these commands in order and report what each one did.\n\n- [ ] ls\n";
+    let table = [
+        ("dispatch look after t_001: ls", json!({"title": "look", "after": ["t_001"]})),
+        ("dispatch after t_001, t_2: ls", json!({"title": "ls", "after": ["t_001", "t_2"]})),
+        ("dispatch look budget 5m: ls", json!({"title": "look", "budget": "5m"})),
+        ("dispatch a b after t_1 budget 3 turns: ls", json!({"title": "a b", "after": ["t_1"], "budget": "3 turns"})),
+        ("dispatch a budget $0.50 20m after t_1: ls", json!({"title": "a", "after": ["t_1"], "budget": "$0.50 20m"})),
+        ("dispatch tidy up after lunch: ls", json!({"title": "tidy up after lunch"})),
+        ("dispatch plan the budget: ls", json!({"title": "plan the budget"})),
+        ("dispatch the budget for cake: ls", json!({"title": "the budget for cake"})),
+    ];
+    for (line, mut args) in table {
+        args["task"] = json!(task);
+        assert_eq!(leads_to(line).await, ("dispatch".to_owned(), args), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_is_a_table_and_a_call_waits_for_an_agent() {
+    let head = "Run these commands in order and report what each one did.\n\n";
+    let args = json!({
+        "title": "wc -l {{item}}", "task": format!("{head}- [ ] wc -l {{{{item}}}}\n- [ ] ls\n"),
+        "rows": "{\"item\":\"a b.md\"}\n{\"item\":\"c.md\"}\n",
+    });
+    let mut talk = Talk::with(MAIN);
+    talk.hears("batch a b.md, c.md: wc -l {{item}}; ls");
+    assert_eq!(calls(&talk.reply().await), [("dispatch".to_owned(), args)]);
+    talk.results(&[("2 tasks are dispatched: t_001 to t_002. You will be told when each ends.", Value::Null, false)]);
+    let answer = talk.reply().await.text();
+    assert_eq!(answer, "2 tasks are dispatched: t_001 to t_002. You will be told when each ends.");
+    let args = json!({"agent_name": "tester", "task": format!("{head}- [ ] cargo test\n")});
+    assert_eq!(leads_to("call tester: cargo test").await, ("call_agent".to_owned(), args));
+}
+
+#[tokio::test]
 async fn what_it_cannot_do_it_says_in_two_lines_with_the_way_out() {
     let honest = "I am the built-in pilot, no language model: I only understand the lines that `help` shows.\n\
         To add a model: `export ANTHROPIC_API_KEY=…`, or start with `tillerman -m PROVIDER/MODEL`.";
@@ -95,6 +133,8 @@ async fn what_it_cannot_do_it_says_in_two_lines_with_the_way_out() {
         "write a poem",
         "write a poem: roses",
         "cancel my subscription",
+        "call me later",
+        "continue the story",
         "what is love",
         "time flies",
         "…",
@@ -111,6 +151,11 @@ async fn half_a_line_is_answered_with_how_to_write_it() {
         ("run", "run CMD"),
         ("dispatch", "dispatch TITLE: CMD; CMD"),
         ("dispatch x:", "dispatch TITLE: CMD; CMD"),
+        ("batch", "batch a.md, b.md: wc -l {{item}}"),
+        ("batch a: ls", "batch a.md, b.md: wc -l {{item}}"),
+        ("call", "call tester: CMD"),
+        ("call tester:", "call tester: CMD"),
+        ("continue", "continue t_001 also run CMD"),
         ("steer", "steer t_001 TEXT"),
         ("steer t_001", "steer t_001 TEXT"),
         ("abort", "abort t_001"),
