@@ -42,7 +42,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S1-37", "parity::crew::s1_37_a_worker_knows_its_brief_and_nothing_of_the_conversation"),
     tested("S1-38", "runtime::call::s1_38_an_agent_notes_for_its_later_tasks_and_knows_what_another_program_noted"),
     tested("S1-39", "parity::agents::s1_39_an_agent_works_in_the_same_folder_as_who_called_it"),
-    tested("S1-40", "runtime::control::workers_dispatch_only_as_deep_as_is_allowed"),
+    tested("S1-40", "runtime::control::r07_workers_dispatch_only_as_deep_as_is_allowed"),
     tested("S1-41", "parity::agents::s1_41_the_main_agent_reads_which_agents_there_are_and_a_worker_does_not"),
     tested("S1-42", "trace::s1_42_the_run_log_tells_requests_responses_calls_and_results"),
     tested("S1-43", "trace::s1_43_a_workers_run_log_names_the_worker"),

@@ -32,7 +32,7 @@ fn gated(gate: &Arc<Semaphore>) -> Arc<dyn Model> {
 }
 
 #[tokio::test]
-async fn tasks_beyond_the_places_wait_visibly_and_start_in_order() {
+async fn r06_tasks_beyond_the_places_wait_visibly_and_start_in_order() {
     let gate = Arc::new(Semaphore::new(0));
     let mut boat = boat_with(gated(&gate), |config| config.crew.running = 2).await;
     for _ in 0..5 {
@@ -59,7 +59,7 @@ async fn tasks_beyond_the_places_wait_visibly_and_start_in_order() {
 }
 
 #[tokio::test]
-async fn a_full_queue_is_refused_with_the_number() {
+async fn r08_a_full_queue_is_refused_with_the_number() {
     let gate = Arc::new(Semaphore::new(0));
     let limits = |config: &mut tillerman::config::Config| (config.crew.running, config.crew.queued) = (1, 2);
     let boat = boat_with(gated(&gate), limits).await;
@@ -142,6 +142,32 @@ async fn a_brief_that_cannot_be_is_refused_before_it_is_a_task() {
     assert!(!boat.ground.root().join(".tasks").exists());
 }
 
+#[tokio::test]
+async fn r07_a_worker_that_dispatches_though_it_may_not_makes_no_task() {
+    let model = played("insists", |ask: Ask| async move {
+        let dispatch = || calls([("dispatch", json!({"task": "Go deeper."}))]);
+        match (ask.is_worker(), ask.outputs().first()) {
+            (true, None) => dispatch(),
+            (false, None) if ask.last() == "go" => dispatch(),
+            (_, told) => says(told.map_or("heard", String::as_str)),
+        }
+    });
+    let mut boat = boat(model).await;
+    boat.answer("go").await;
+    let answer = boat.task_ended(1).await.answer;
+    assert!(answer.contains("dispatch"), "the refusal names the tool: {answer}");
+    boat.idle().await;
+    assert_eq!(boat.runtime.tasks().await.len(), 1);
+}
+
+#[tokio::test]
+async fn r07_the_crew_refuses_what_is_too_deep_whatever_tools_there_are() {
+    let boat = boat_with(gated(&Arc::new(Semaphore::new(0))), |config| config.crew.depth = 0).await;
+    let refused = boat.runtime.dispatch(&boat.session, brief("Work.")).await;
+    assert_eq!(refused, Err(ControlError::TooDeep { depth: 1, limit: 0 }));
+    assert_eq!(boat.runtime.tasks().await, []);
+}
+
 /// Answers with the tools it has; a main agent dispatches first, and so does a worker that can.
 fn dispatches_if_it_can() -> Arc<dyn Model> {
     played("depth", |ask: Ask| async move {
@@ -155,7 +181,7 @@ fn dispatches_if_it_can() -> Arc<dyn Model> {
 }
 
 #[tokio::test]
-async fn workers_dispatch_only_as_deep_as_is_allowed() {
+async fn r07_workers_dispatch_only_as_deep_as_is_allowed() {
     for (depth, tasks) in [(1, 1), (2, 2), (3, 3)] {
         let mut boat = boat_with(dispatches_if_it_can(), |config| config.crew.depth = depth).await;
         boat.answer("go").await;

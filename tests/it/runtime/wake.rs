@@ -167,7 +167,7 @@ async fn a_main_agent_that_merely_listens_hears_of_every_task_however_many_there
 }
 
 #[tokio::test]
-async fn more_dispatches_than_a_turn_may_hold_are_refused_with_a_reason() {
+async fn r08_more_dispatches_than_a_turn_may_hold_are_refused_with_a_reason() {
     let mut boat = boat_with(
         played("bomb", |ask| async move {
             let outputs = ask.outputs();
