@@ -35,9 +35,8 @@ impl LoadSkill {
     pub(super) fn new(skills: Skills, names: &[&str]) -> LoadSkill {
         let schema = json!({
             "type": "object",
-            "properties": {"name": {"type": "string", "enum": names, "description": "which skill"}},
+            "properties": {"name": {"type": "string", "enum": names}},
             "required": ["name"],
-            "additionalProperties": false,
         });
         LoadSkill {
             skills,

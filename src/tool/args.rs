@@ -2,7 +2,7 @@
 //! all faults at once in a sentence that the model can act on. What a tool does with them is not known here.
 
 use std::fmt::Write as _;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
@@ -22,6 +22,8 @@ const QUOTED: usize = 60;
 /// What a tool is called with: its [`ToolSpec`] and the check of it.
 pub struct Signature {
     spec: ToolSpec,
+    /// What arguments are held to; the spec's says the same with fewer words.
+    schema: Arc<Value>,
     /// Compiled by the first call: for most agents most tools are only advertised, and that must cost nothing.
     check: OnceLock<Option<Validator>>,
     synonyms: Synonyms,
@@ -41,20 +43,23 @@ impl Signature {
     ///
     /// Doc comments on the fields of `A` are what the model reads about them.
     pub fn of<A: JsonSchema>(name: &str, description: &str, read_only: bool) -> Signature {
-        Signature::with_schema(name, description, read_only, schema::of::<A>())
+        let schema = schema::of::<A>();
+        let told = schema::in_short(&schema);
+        Signature { schema: schema.into(), ..Signature::with_schema(name, description, read_only, told) }
     }
 
     /// The signature of a tool whose schema comes from elsewhere.
     ///
     /// A schema that cannot be compiled is advertised as it is; then only the typed reading checks the arguments.
     pub fn with_schema(name: &str, description: &str, read_only: bool, schema: Value) -> Signature {
+        let schema = Arc::new(schema);
         let spec = ToolSpec {
             name: name.to_owned(),
             description: description.trim().into(),
-            schema: schema.into(),
+            schema: schema.clone(),
             read_only,
         };
-        Signature { spec, check: OnceLock::new(), synonyms: &[] }
+        Signature { spec, schema, check: OnceLock::new(), synonyms: &[] }
     }
 
     /// Further names of fields, written `(other, field)`: understood, never advertised.
@@ -75,7 +80,7 @@ impl Signature {
     /// that are not JSON are refused whole, with the place; nothing is made of the part before it.
     pub fn read<A: DeserializeOwned>(&self, raw: &RawArgs) -> Result<Read<A>, ToolError> {
         let (mut value, mut repairs) = self.parse(&raw.0)?;
-        repairs.extend(repair::repair(&mut value, &self.spec.schema, self.synonyms));
+        repairs.extend(repair::repair(&mut value, &self.schema, self.synonyms));
         self.validate(&value)?;
         match serde_path_to_error::deserialize(value) {
             Ok(args) => Ok(Read { args, repairs }),
@@ -107,12 +112,12 @@ impl Signature {
         let near = near(text, error.line(), error.column());
         let mut sentence =
             format!("the arguments of {name} are not JSON: {error}{cut}, near `{near}`; nothing was done. ");
-        let _ = write!(sentence, "Send one JSON object, as in {}", example(&self.spec.schema));
+        let _ = write!(sentence, "Send one JSON object, as in {}", example(&self.schema));
         ToolError::new(sentence)
     }
 
     fn validate(&self, value: &Value) -> Result<(), ToolError> {
-        let check = self.check.get_or_init(|| jsonschema::validator_for(&self.spec.schema).ok());
+        let check = self.check.get_or_init(|| jsonschema::validator_for(&self.schema).ok());
         let Some(check) = check else { return Ok(()) };
         if check.is_valid(value) {
             return Ok(());
@@ -133,7 +138,7 @@ impl Signature {
                 vec![Fault { what: format!("{} is missing", dotted(&field)), field }]
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
-                let known = schema::at(&self.spec.schema, &path).map(names).unwrap_or_default();
+                let known = schema::at(&self.schema, &path).map(names).unwrap_or_default();
                 let strange = |name: &String| Fault {
                     what: format!("{} is not a field, there are only {known}", dotted(&below(name))),
                     field: below(name),
@@ -157,7 +162,7 @@ impl Signature {
         let mut sentence = format!("wrong arguments for {}: {}", self.spec.name, shown.join("; "));
         let mut told: Vec<&[String]> = Vec::new();
         for fault in faults.iter().take(MOST_FAULTS) {
-            let Some(schema) = schema::at(&self.spec.schema, &fault.field) else { continue };
+            let Some(schema) = schema::at(&self.schema, &fault.field) else { continue };
             if fault.field.is_empty() || told.contains(&fault.field.as_slice()) {
                 continue;
             }

@@ -24,6 +24,22 @@ pub(super) fn of<A: JsonSchema>() -> Value {
     schema
 }
 
+/// The same without what forbids unknown fields and bounds numbers: it costs tokens in every request, and a model that
+/// breaks such a rule is told it then.
+pub(super) fn in_short(schema: &Value) -> Value {
+    let mut short = schema.clone();
+    let Value::Object(root) = &mut short else { return short };
+    if root.get("additionalProperties") == Some(&Value::Bool(false)) {
+        root.shift_remove("additionalProperties");
+    }
+    let fields = root.get_mut("properties").and_then(Value::as_object_mut);
+    for field in fields.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+        field.shift_remove("minimum");
+        field.shift_remove("maximum");
+    }
+    short
+}
+
 /// The schema of the field at `path`, where an index stands for any item of a list.
 pub(super) fn at<'s>(schema: &'s Value, path: &[String]) -> Option<&'s Value> {
     let Some((step, rest)) = path.split_first() else { return Some(schema) };

@@ -185,9 +185,8 @@ fn the_catalogue_has_a_line_for_each_skill_that_a_model_may_load() {
         skills.tool().unwrap().spec().schema,
         json!({
             "type": "object",
-            "properties": {"name": {"type": "string", "enum": ["a", "b"], "description": "which skill"}},
+            "properties": {"name": {"type": "string", "enum": ["a", "b"]}},
             "required": ["name"],
-            "additionalProperties": false,
         })
         .into()
     );
