@@ -36,11 +36,8 @@ static SIGNATURE: LazyLock<Signature> =
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// Relative to the workspace, or absolute.
     path: String,
-    /// What is there now.
     old_text: String,
-    /// What comes in its place.
     new_text: String,
 }
 

@@ -37,11 +37,10 @@ static SIGNATURE: LazyLock<Signature> =
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// Rust regex syntax.
     pattern: String,
-    /// File or folder, the workspace if absent.
+    /// The workspace if absent.
     path: Option<String>,
-    /// Only such files, like *.rs or src/**/*.md.
+    /// Like *.rs or src/**/*.md.
     glob: Option<String>,
     ignore_case: Option<bool>,
     /// Lines around each match.

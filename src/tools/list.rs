@@ -30,7 +30,7 @@ static SIGNATURE: LazyLock<Signature> =
 struct Args {
     /// The workspace if absent.
     path: Option<String>,
-    /// Levels below it, 3 if absent.
+    /// 3 if absent.
     #[schemars(range(min = 1))]
     depth: Option<usize>,
 }

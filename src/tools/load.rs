@@ -21,7 +21,6 @@ static SIGNATURE: LazyLock<Signature> =
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// Relative to the workspace, or absolute.
     path: String,
 }
 

@@ -25,12 +25,10 @@ static SIGNATURE: LazyLock<Signature> =
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// Relative to the workspace, or absolute.
     path: String,
-    /// First line, from 1.
+    /// From 1.
     #[schemars(range(min = 1))]
     offset: Option<usize>,
-    /// Most lines.
     #[schemars(range(min = 1))]
     limit: Option<usize>,
 }

@@ -23,9 +23,8 @@ static SIGNATURE: LazyLock<Signature> =
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// The folder.
     dir: String,
-    /// Only files or names like this; * stands for anything.
+    /// Only names like this; * stands for anything.
     pattern: Option<String>,
 }
 

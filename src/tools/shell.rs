@@ -25,9 +25,8 @@ static SIGNATURE: LazyLock<Signature> =
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// For the shell.
     command: String,
-    /// Seconds until it is stopped, 120 if absent, at most 600.
+    /// Seconds, 120 if absent, at most 600.
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
 }

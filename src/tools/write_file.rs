@@ -26,9 +26,7 @@ static SIGNATURE: LazyLock<Signature> =
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// Relative to the workspace, or absolute.
     path: String,
-    /// All of it.
     content: String,
 }
 

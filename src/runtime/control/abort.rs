@@ -21,7 +21,6 @@ pub(super) struct Abort {
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// The task, as in `t_001`.
     id: String,
 }
 

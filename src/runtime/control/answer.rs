@@ -28,9 +28,7 @@ pub(super) struct Answer {
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// The task, as in `t_001`.
     id: String,
-    /// An option's number, or words.
     answer: String,
 }
 

@@ -52,7 +52,6 @@ struct Args {
     agent_name: String,
     /// The whole brief.
     task: String,
-    /// As in `dispatch`.
     #[serde(default)]
     touches: Vec<String>,
     /// 10 if absent, at most 50.

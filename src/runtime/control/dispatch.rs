@@ -29,34 +29,32 @@ pub(super) struct Dispatch {
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// The whole brief in Markdown: goal, context, constraints, how to check it.
+    /// The whole brief.
     task: String,
-    /// A few words for the list of tasks.
     #[serde(default)]
     title: Option<String>,
-    /// A role from agents/ that does it, for example `researcher`.
     #[serde(default)]
     agent: Option<String>,
-    /// Another model for it, as provider/model.
+    /// As provider/model.
     #[serde(default)]
     model: Option<String>,
-    /// Files and folders of the workspace that it may change with the file tools.
+    /// Paths that it may change.
     #[serde(default)]
     touches: Vec<String>,
-    /// Model calls it may make.
+    /// Model calls.
     #[serde(default)]
     #[schemars(range(min = 1))]
     max_turns: Option<u32>,
-    /// Tasks, as in `t_001`, to be over before it begins; it is handed their results.
+    /// Tasks to be over first; it is handed their results.
     #[serde(default)]
     after: Vec<String>,
-    /// CSV with a header, or JSON lines: a task for each row, with `{{column}}` filled in.
+    /// CSV with a header, or JSON lines: a task per row, `{{column}}` filled in.
     #[serde(default)]
     rows: Option<String>,
     /// low, normal or high.
     #[serde(default)]
     priority: Option<String>,
-    /// What it may use, for example `$0.50 400k tokens 20m`.
+    /// Like `$0.50 400k tokens 20m`.
     #[serde(default)]
     budget: Option<String>,
 }

@@ -23,7 +23,6 @@ pub(super) struct Resume {
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// As in `t_001`.
     id: String,
     /// What to do now; needed when it was done.
     #[serde(default)]

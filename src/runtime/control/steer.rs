@@ -24,9 +24,7 @@ pub(super) struct Steer {
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// The task, as in `t_001`.
     id: String,
-    /// What the worker is to know or to do differently.
     message: String,
 }
 

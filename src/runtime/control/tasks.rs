@@ -33,7 +33,7 @@ pub(super) struct Tasks {
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// One task, as in `t_001`; leave it out for the list.
+    /// As in `t_001`.
     #[serde(default)]
     id: Option<String>,
 }

@@ -91,7 +91,7 @@ fn the_tools_are_few_words_long() {
     let names: Vec<&str> = bench.tools.names().collect();
     assert_eq!(names, tools::NAMES);
     let told = serde_json::to_string(bench.tools.specs()).unwrap();
-    assert!(told.len() < 4200, "{} bytes for a model to read in each request", told.len());
+    assert!(told.len() < 2900, "{} bytes for a model to read in each request", told.len());
 }
 
 #[test]
