@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tillerman::model::tokens::Size;
 
 use crate::server::{Answer, Asked, Exchange, Server, call, text};
 use crate::table::{mb, median, ms, row};
@@ -135,9 +136,9 @@ fn start_and_exit() {
     row("start → first model request", "< 8 ms", ms(median(runs.iter().map(Run::start))));
     row("last byte → exit", "< 3 ms", ms(median(runs.iter().map(Run::exit))));
     let body: Value = serde_json::from_str(&runs[0].first_body).expect("a request is JSON");
-    let fixed = body["system"].to_string().len() + body["tools"].to_string().len();
+    let fixed = format!("{}{}", body["system"].as_str().unwrap_or_default(), body["tools"]);
     let tools = body["tools"].as_array().map_or(0, Vec::len);
-    let words = format!("{} tokens ({fixed} bytes / 4, {tools} tools)", fixed / 4);
+    let words = format!("{} tokens ({} bytes, {tools} tools)", Size::count(&fixed).text, fixed.len());
     row("fixed prompt cost of a main-agent request", "< 2,000 tokens", words);
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tillerman::model::tokens::Size;
 
 use super::{Stage, Wire, is_main, turns};
 use crate::cli::Done;
@@ -77,4 +78,16 @@ fn the_prompt_sums_up_by_model_over_restarts_and_the_tasks_apart() {
     assert_eq!(table.iter().map(|line| words(line)).collect::<Vec<_>>(), expected, "{}", asked.stdout);
     assert!(asked.stdout.contains("cost     $0.0090 + 1 call of unknown price; /cost says more"), "{}", asked.stdout);
     assert!(asked.stdout.contains(".tasks/t_001/ · 10.6k tokens · $0.0030"), "{}", asked.stdout);
+}
+
+/// Every request begins with it, so it is paid with every turn. Counted by the vocabulary, not guessed.
+#[test]
+fn prompt_and_tools_of_a_main_agent_take_less_than_2000_tokens() {
+    let stage = answering();
+    assert_eq!(stage.run(&["hi"]).code, Some(0));
+    let asked = stage.requests(true);
+    let body = &asked[0].body;
+    let fixed = format!("{}{}", body["system"].as_str().unwrap(), body["tools"]);
+    let (tokens, tools) = (Size::count(&fixed).text, body["tools"].as_array().unwrap().len());
+    assert!(tools >= 18 && (1_000..2_000).contains(&tokens), "{tools} tools, {tokens} tokens: {fixed}");
 }
