@@ -192,15 +192,29 @@ impl<'a> Run<'a> {
         if let Leave::Nothing { what } = leave {
             return Err(Halt::Spent(what));
         }
-        let used_up = |most: u32| self.turn >= most && !self.purse.counts_turns();
-        let last = self.agent.limits.max_turns.is_some_and(used_up).then_some(Last::Turns);
+        let (used, most) = (self.turn, self.agent.limits.max_turns.filter(|_| !self.purse.counts_turns()));
         self.turn += 1;
         self.events.emit(&AgentEvent::TurnStarted { turn: self.turn });
-        if last.is_some() {
-            self.sum_up(&format!("All {} turns of this run are used up", self.turn - 1))?;
-            return Ok(last);
+        match most {
+            Some(most) if used >= most => {
+                self.sum_up(&format!("All {used} turns of this run are used up"))?;
+                return Ok(Some(Last::Turns));
+            }
+            // As of a budget of turns: from four fifths on.
+            Some(most) if used > 0 && u64::from(used) == (u64::from(most) * 4).div_ceil(5) => {
+                self.hurry(&format!("{used} of {most} turns"))?;
+            }
+            _ => {}
         }
         self.heed(leave)
+    }
+
+    /// Says that the end is near.
+    fn hurry(&mut self, what: &str) -> Result<(), Halt> {
+        self.remind(&format!(
+            "Most of the budget is used ({what}). Do what matters most now and come to an end: when it is used up, one last \
+             turn without tools sums up."
+        ))
     }
 
     /// Looks again whether the turn can be paid for, when a summary was paid for since it began.
@@ -216,10 +230,7 @@ impl<'a> Run<'a> {
         match leave {
             Leave::Call => {
                 if let Some(what) = self.purse.low() {
-                    self.remind(&format!(
-                        "Most of the budget is used ({what}). Do what matters most now and come to an end: when it is \
-                         used up, one last turn without tools sums up."
-                    ))?;
+                    self.hurry(&what)?;
                 }
                 Ok(None)
             }

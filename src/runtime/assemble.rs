@@ -135,14 +135,25 @@ fn summariser(site: &Site, own: &ModelId) -> Option<Summariser> {
 }
 
 fn limits(site: &Site, brief: &Brief, role: Option<&Role>, id: &ModelId) -> Limits {
-    let configured = &site.config.worker;
-    let turns = brief.max_turns.or_else(|| role.and_then(|role| role.max_turns)).or(configured.max_turns);
-    let mut limits = Limits { max_turns: turns, ..configured.clone() };
+    let mut limits = Limits { max_turns: max_turns(site, brief, role), ..site.config.worker.clone() };
     if *id != site.config.choice.id {
         limits.context_window = site.config.models.window(id);
         limits.max_tokens = limits.max_tokens.min(limits.context_window / 2);
     }
     limits
+}
+
+/// How many turns an attempt may have where no budget says it. The brief's word goes before the role's.
+fn max_turns(site: &Site, brief: &Brief, role: Option<&Role>) -> Option<u32> {
+    brief.max_turns.or_else(|| role.and_then(|role| role.max_turns)).or(site.config.worker.max_turns)
+}
+
+/// The budget of a task as it is raised: turns that only an attempt is limited to count from here on over all of them.
+pub(super) fn raisable(site: &Site, brief: &Brief) -> Budget {
+    let skills = Skills::discover(&site.config.workspace);
+    let roles = named_agents(&site.config, &skills, &site.extra_tools);
+    let role = asked_for(&roles, brief).ok().flatten();
+    Budget { turns: brief.budget.turns.or_else(|| max_turns(site, brief, role)), ..brief.budget }
 }
 
 fn rights(site: &Site, task: &Task) -> Result<PathPolicy, String> {

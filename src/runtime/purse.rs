@@ -140,7 +140,8 @@ impl Runtime {
             let dir =
                 TaskDir::open(&site.config.workspace.tasks(), task).map_err(|_| ControlError::NoSuchTask(task))?;
             dir.change_budget(|found| {
-                let after = Ledger::changed(found.brief.budget, change).map_err(|short| refused(task, &short))?;
+                let (now, change) = counted(&site, &found.brief, change);
+                let after = Ledger::changed(now, change).map_err(|short| refused(task, &short))?;
                 let brief = Brief { budget: after, ..found.brief.clone() };
                 super::assemble::fits(&site, &brief).map_err(ControlError::Unfit)?;
                 match site.ledger.change(&task.to_string(), change) {
@@ -196,6 +197,19 @@ impl Remote {
     }
 }
 
+/// What an order changes, and the order. More turns for a task that only `max_turns` limits are a budget of turns.
+fn counted(site: &Site, brief: &Brief, change: Change) -> (Budget, Change) {
+    match change {
+        Change::Raise(by) if by.turns.is_some() && brief.budget.turns.is_none() => {
+            let all = super::assemble::raisable(site, brief);
+            // What else cannot be raised is still refused.
+            let raised = Ledger::changed(all, change).map_or(change, |_| Change::Set(all.changed(change)));
+            (all, raised)
+        }
+        _ => (brief.budget, change),
+    }
+}
+
 /// How a task stands, from its account, or from the file once that is closed.
 fn balance(site: &Site, task: &Task) -> Balance {
     let id = task.dir.id().to_string();
@@ -217,7 +231,7 @@ pub(super) fn set_aside(site: &Site, id: TaskId, brief: &Brief) -> Result<(), Co
 /// Opens the account of a task that goes on. One whose budget was spent must have got more since.
 pub(super) fn take_up(site: &Site, task: &Task, ended: TaskStatus) -> Result<(), ControlError> {
     let (id, opening) = (task.dir.id(), opening(task));
-    let short = site.ledger.past(&opening).short().filter(|_| ended == TaskStatus::Partial);
+    let short = site.ledger.past(&opening).short().filter(|_| ended.is_limited());
     if let Some(what) = short {
         return Err(ControlError::Spent { task: id, what });
     }

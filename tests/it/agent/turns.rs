@@ -81,6 +81,16 @@ async fn at_the_limit_one_turn_without_tools_sums_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn from_four_fifths_of_its_turns_on_a_run_knows_that_its_end_is_near() {
+    let calls = |scenario: Scenario, turn: usize| scenario.calls("", &[(&format!("c{turn}"), "echo", "{}")]);
+    let scenario = (1..=5).fold(Scenario::new(), calls).says("in time").limits(|limits| limits.max_turns = Some(5));
+    let played = scenario.play().await;
+    assert_eq!(played.outcome(), Outcome::TurnLimit("in time".to_owned()));
+    let told = |request: &Vec<String>| request.iter().filter(|line| line.contains("(4 of 5 turns)")).count();
+    assert_eq!(played.requests.iter().map(told).collect::<Vec<_>>(), [0, 0, 0, 0, 1, 1]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn calls_in_the_turn_without_tools_are_not_run() {
     let played = Scenario::new()
         .calls("stubborn", &[("c1", "echo", "{}")])

@@ -88,3 +88,18 @@ async fn r03_a_task_that_used_up_its_turns_can_be_gone_on_with() {
     let report = boat.task_ended(1).await;
     assert_eq!((report.status, report.attempt), (TaskStatus::Done, 2));
 }
+
+#[tokio::test]
+async fn r03_a_task_that_used_up_its_turns_is_given_more_as_a_budget() {
+    let gate = Arc::new(Semaphore::new(9));
+    let mut boat = circling(9, &gate).await;
+    boat.runtime.dispatch(&boat.session, Brief { max_turns: Some(2), ..brief() }).await.unwrap();
+    assert_eq!(boat.task_ended(1).await.status, TaskStatus::LimitTurns);
+    boat.idle().await;
+    let told = boat.runtime.budget(TaskId(1), "+3 turns".parse().unwrap()).await.unwrap();
+    assert_eq!(told.balance.words().last().unwrap(), "3 of 5 turns", "two, one that summed up, and three more");
+    boat.runtime.resume(TaskId(1), &boat.session).await.unwrap();
+    let report = boat.task_ended(1).await;
+    assert_eq!((report.status, report.turns, report.attempt), (TaskStatus::Partial, 2, 2));
+    boat.idle().await;
+}
