@@ -74,6 +74,13 @@ impl Purse {
         self.charge(purpose, model, (usage, cost), false);
     }
 
+    /// Every call so far is written down.
+    pub(super) async fn settled(&self) {
+        if let Some(account) = &self.account {
+            account.settled().await;
+        }
+    }
+
     fn charge(&mut self, purpose: Purpose, model: &str, (usage, cost): (Usage, Option<Usd>), estimated: bool) {
         if let Some(account) = &self.account {
             account.charge(Call { purpose, model, usage, cost, estimated }, self.last);

@@ -276,6 +276,7 @@ impl<'a> Run<'a> {
         self.inbox.close().await;
         self.session.notes_given(self.inbox.next_note());
         let closed = self.write_end(&ended).await;
+        self.purse.settled().await;
         match (ended, closed) {
             (Ok(_), Err(error)) => Err(error.into()),
             (ended, _) => ended,

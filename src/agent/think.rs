@@ -42,6 +42,7 @@ impl Run<'_> {
         } else {
             self.session.settle_meanwhile().await?;
         }
+        self.purse.settled().await;
         let asked = self.asked();
         let request = Request {
             system: &self.agent.system,

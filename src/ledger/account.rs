@@ -114,8 +114,8 @@ impl Account {
         self.inner.books().affords(&self.name, call, last)
     }
 
-    /// Takes a call into the sums and into the file, before the next one is made. `last` stays set aside for one that
-    /// sums up.
+    /// Takes a call into the sums, and has it written to the file; whoever makes the next one waits for that with
+    /// [`Account::settled`]. `last` stays set aside for one that sums up.
     pub fn charge(&self, call: Call<'_>, last: Sums) {
         let Call { purpose, model, usage, cost, estimated } = call;
         let cost = cost.or_else(|| self.quote(&usage));
@@ -128,8 +128,8 @@ impl Account {
             books.balance(&self.name).map(|balance| balance.spent.time).unwrap_or_default()
         };
         let (task, session) = match self.name.split_once(' ') {
-            Some((main, session)) => (main, Some(session.into())),
-            None => (&*self.name, None),
+            Some((main, session)) => (main.to_owned(), Some(session.to_owned().into())),
+            None => (self.name.to_string(), None),
         };
         let line = Line {
             v: Line::VERSION,
@@ -137,9 +137,9 @@ impl Account {
             task: task.into(),
             dispatched: self.born,
             session,
-            agent: self.agent.as_deref().map(Into::into),
+            agent: self.agent.as_deref().map(|agent| agent.to_owned().into()),
             purpose,
-            model: model.into(),
+            model: model.to_owned().into(),
             input: usage.input,
             cache_read: usage.cache_read,
             cache_write: usage.cache_write,
@@ -147,8 +147,14 @@ impl Account {
             usd: cost.map(Usd::dollars),
             estimated,
             worked_ms: super::sums::millis(worked),
+            turns: None,
         };
-        self.inner.written().take(&line);
+        self.inner.write(line);
+    }
+
+    /// As [`Ledger::settled`](super::Ledger::settled).
+    pub async fn settled(&self) {
+        self.inner.written.settled().await;
     }
 
     /// Nothing is under way any more: what was set aside is free.

@@ -1,11 +1,10 @@
-//! A line of ledger.jsonl: one model call. Appended in one write before the next call is made, so that sums outlive the
-//! program however it ends.
+//! A line of ledger.jsonl: one model call, or those of a task on a day that was folded into one. Who writes it is in
+//! `written`.
 
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -16,6 +15,8 @@ use crate::message::{Usage, Usd};
 
 /// The version of the format.
 const VERSION: u32 = 1;
+/// Longer lines are none.
+const LONGEST: u64 = 64 << 10;
 
 /// One model call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,9 @@ pub(super) struct Line<'a> {
     /// How long the task has been at work, in all its attempts.
     #[serde(default)]
     pub(super) worked_ms: u64,
+    /// How many turns were folded into it; a call of its own has none of this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) turns: Option<u32>,
 }
 
 impl Line<'_> {
@@ -65,57 +69,80 @@ impl Line<'_> {
         let (input, cache_read) = (self.input, self.cache_read);
         let usage = Usage { input, cache_read, cache_write: self.cache_write, output: self.output, reasoning: 0 };
         let cost = Sums::of_call(&usage, self.usd.and_then(Usd::from_dollars));
-        Sums { turns: u32::from(self.purpose.is_turn()), ..cost }
-    }
-}
-
-/// Writes lines. What the disk refuses is told once; the sums of this program hold without it.
-pub(super) struct Pen {
-    path: Option<PathBuf>,
-    file: Option<File>,
-    refused: bool,
-}
-
-impl Pen {
-    pub(super) fn new(path: Option<PathBuf>) -> Pen {
-        Pen { path, file: None, refused: false }
+        Sums { turns: self.turns(), ..cost }
     }
 
-    pub(super) fn write(&mut self, line: &Line<'_>) {
-        let Some(path) = self.path.clone() else { return };
-        match self.append(&path, line) {
-            Ok(()) => self.refused = false,
-            Err(error) => {
-                // A folder that comes back, or a disk that has room again, is found at the next call.
-                self.file = None;
-                if !std::mem::replace(&mut self.refused, true) {
-                    tracing::warn!(path = %path.display(), %error, "model calls are not written down");
-                }
-            }
+    fn turns(&self) -> u32 {
+        self.turns.unwrap_or(u32::from(self.purpose.is_turn()))
+    }
+
+    /// The first of those that become one.
+    pub(super) fn folded(&self) -> Line<'static> {
+        let owned = |text: &Cow<'_, str>| Cow::Owned(text.to_string());
+        Line {
+            v: VERSION,
+            at: self.at,
+            task: owned(&self.task),
+            dispatched: self.dispatched,
+            session: self.session.as_ref().map(owned),
+            agent: self.agent.as_ref().map(owned),
+            purpose: Purpose::Turn,
+            model: owned(&self.model),
+            input: self.input,
+            cache_read: self.cache_read,
+            cache_write: self.cache_write,
+            output: self.output,
+            usd: self.usd,
+            estimated: self.estimated,
+            worked_ms: self.worked_ms,
+            turns: Some(self.turns()),
         }
     }
 
-    fn append(&mut self, path: &Path, line: &Line<'_>) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(open(path)?),
+    /// Takes a later one of the same task in.
+    pub(super) fn add(&mut self, line: &Line<'_>) {
+        (self.at, self.worked_ms) = (self.at.max(line.at), self.worked_ms.max(line.worked_ms));
+        self.turns = Some(self.turns().saturating_add(line.turns()));
+        self.usd = match (self.usd, line.usd) {
+            (Some(own), Some(more)) => Some(own + more),
+            (own, more) => own.or(more),
         };
-        file.write_all(&bytes)
+        self.estimated |= line.estimated;
+        for (own, more) in [
+            (&mut self.input, line.input),
+            (&mut self.cache_read, line.cache_read),
+            (&mut self.cache_write, line.cache_write),
+            (&mut self.output, line.output),
+        ] {
+            *own = own.saturating_add(more);
+        }
     }
 }
 
-/// The file, with a whole line at its end: one that was cut is left as it is, and passed over by readers.
-fn open(path: &Path) -> io::Result<File> {
-    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
-    if file.metadata()?.len() > 0 {
-        let mut last = [0];
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)?;
-        if last != *b"\n" {
-            file.write_all(b"\n")?;
+/// Shows every line of the file from `from` on, with where it begins; what is no line is passed over.
+///
+/// # Errors
+/// What the system said.
+pub(super) fn each(path: &Path, from: u64, mut show: impl FnMut(u64, &Line<'_>)) -> io::Result<()> {
+    let (mut file, mut at) = (File::open(path)?, from);
+    file.seek(SeekFrom::Start(at))?;
+    let mut lines = BufReader::with_capacity(256 << 10, file);
+    if at > 0 {
+        at += lines.skip_until(b'\n')? as u64;
+    }
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        let read = lines.by_ref().take(LONGEST).read_until(b'\n', &mut bytes)? as u64;
+        if read == 0 {
+            return Ok(());
+        }
+        if let Some(line) = Line::read(bytes.trim_ascii_end()) {
+            show(at, &line);
+        }
+        at += read;
+        if read == LONGEST && bytes.last() != Some(&b'\n') {
+            at += lines.skip_until(b'\n')? as u64;
         }
     }
-    Ok(file)
 }

@@ -5,15 +5,19 @@
 mod account;
 mod books;
 mod clock;
+mod fold;
 mod line;
 mod past;
+mod pen;
 mod pot;
 mod sums;
+mod written;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 pub use self::account::{Account, AtWork, Call, Purpose, Quote};
@@ -23,9 +27,10 @@ pub use self::past::Estimate;
 pub use self::sums::Sums;
 
 use self::books::Books;
-use self::line::{Line, Pen};
+use self::line::Line;
 use self::past::Past;
 use self::pot::{FLEET, WHOLE};
+use self::written::Written;
 use crate::message::{Budget, Change};
 
 /// The accounts of a program. Cheap to clone; clones are the same ledger.
@@ -37,20 +42,9 @@ pub struct Ledger {
 struct Inner {
     clock: Clock,
     books: Mutex<Books>,
-    written: Mutex<Written>,
-    /// `None` when nothing is kept.
-    path: Option<PathBuf>,
-    /// How long the file was when the program began.
-    old: u64,
+    written: Written,
     /// Told of every change of a budget and of the time that is left.
     changed: watch::Sender<()>,
-}
-
-/// The file.
-struct Written {
-    pen: Pen,
-    /// What is in it; read when it is first needed, by whoever may wait for the disk, and kept up from then on.
-    past: Option<Past>,
 }
 
 /// A task whose account is opened.
@@ -131,12 +125,9 @@ impl Ledger {
     }
 
     fn over(path: Option<PathBuf>, fleet: Budget, whole: Budget, clock: Clock) -> Ledger {
-        let old = path.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |meta| meta.len());
         let inner = Inner {
             books: Mutex::new(Books::new(fleet, whole, clock.today())),
-            written: Mutex::new(Written { pen: Pen::new(path.clone()), past: None }),
-            path,
-            old,
+            written: Written::new(path),
             clock,
             changed: watch::Sender::new(()),
         };
@@ -235,6 +226,11 @@ impl Ledger {
         self.inner.books().pot(WHOLE)
     }
 
+    /// Ends when every call that was made by now is in the file, or the disk does not answer for some seconds.
+    pub async fn settled(&self) {
+        self.inner.written.settled().await;
+    }
+
     /// What tasks like this one took. Reads the file when nobody did before.
     pub fn estimate(&self, agent: Option<&str>, model: &str) -> Option<Estimate> {
         self.inner.past(|past| past.estimate(agent, model, |task| self.inner.books().is_open(task)))
@@ -252,29 +248,25 @@ impl Inner {
         books
     }
 
-    fn written(&self) -> MutexGuard<'_, Written> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Looks at what the file says. Who writes to it waits meanwhile; the books do not.
+    /// Looks at what the file says. Waits for the disk; the books do not.
     fn past<T>(&self, look: impl FnOnce(&Past) -> T) -> T {
-        let mut written = self.written();
-        let past = written.past.get_or_insert_with(|| {
-            let day = self.clock.today();
-            let is_today = |at: Timestamp| self.clock.day(at) == day;
-            let past = self.path.as_ref().map_or_else(Past::default, |path| Past::read(path, self.old, is_today));
-            self.books().recall(past.today(), day);
-            past
-        });
-        look(past)
+        self.written.past(&self.clock, |used, day| self.books().recall(used, day), look)
     }
-}
 
-impl Written {
-    fn take(&mut self, line: &Line<'_>) {
-        self.pen.write(line);
-        if let Some(past) = &mut self.past {
-            past.take(line);
+    fn serve(&self) {
+        self.written.serve(&self.clock, |used, day| self.books().recall(used, day));
+    }
+
+    /// Has a line written by a thread that may wait for the disk.
+    fn write(self: &Arc<Inner>, line: Line<'static>) {
+        if !self.written.take(line) {
+            return;
+        }
+        let inner = self.clone();
+        match Handle::try_current() {
+            Ok(runtime) if self.written.is_kept() => drop(runtime.spawn_blocking(move || inner.serve())),
+            // Nobody else is there to wait, or there is nothing to wait for.
+            _ => inner.serve(),
         }
     }
 }

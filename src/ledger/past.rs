@@ -2,21 +2,18 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::line::Line;
+use super::line::{self, Line};
 use super::sums::{Currency, Sums};
 
-/// How far back it is read, in bytes: several hundred thousand calls.
+/// How far back it is read, in bytes: far more than a file that is folded has.
 const REACH: u64 = 128 << 20;
-/// Longer lines are none.
-const LONGEST: u64 = 64 << 10;
 /// Most tasks that an estimate is made of; the latest count.
 const SIMILAR: usize = 50;
 /// Fewer are given with the least and the most that one took.
@@ -64,31 +61,13 @@ impl Past {
     }
 
     fn load(&mut self, path: &Path, old: u64, is_today: impl Fn(Timestamp) -> bool) -> io::Result<()> {
-        let mut file = File::open(path)?;
-        let mut at = file.metadata()?.len().saturating_sub(REACH);
-        file.seek(SeekFrom::Start(at))?;
-        let mut lines = BufReader::with_capacity(256 << 10, file);
-        if at > 0 {
-            at += lines.skip_until(b'\n')? as u64;
-        }
-        let mut bytes = Vec::new();
-        loop {
-            bytes.clear();
-            let read = lines.by_ref().take(LONGEST).read_until(b'\n', &mut bytes)? as u64;
-            if read == 0 {
-                return Ok(());
+        let from = path.metadata()?.len().saturating_sub(REACH);
+        line::each(path, from, |at, line| {
+            let more = self.take(line);
+            if at < old && is_today(line.at) && line.task != "main" {
+                self.today = self.today.plus(more);
             }
-            if let Some(line) = Line::read(bytes.trim_ascii_end()) {
-                let more = self.take(&line);
-                if at < old && is_today(line.at) && line.task != "main" {
-                    self.today = self.today.plus(more);
-                }
-            }
-            at += read;
-            if read == LONGEST && bytes.last() != Some(&b'\n') {
-                at += lines.skip_until(b'\n')? as u64;
-            }
-        }
+        })
     }
 
     /// Takes a call and answers what it adds.

@@ -248,6 +248,7 @@ impl Runtime {
             }
         }
         self.inner.site.records.flush();
+        self.inner.site.ledger.settled().await;
         drop(self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 

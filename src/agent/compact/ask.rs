@@ -72,6 +72,7 @@ async fn ask(run: &mut Run<'_>, summariser: &Summariser, old: &[Arc<Message>]) -
         tracing::warn!("no summary: the budget does not reach for one");
         return Ok(None);
     }
+    run.purse.settled().await;
     let cache_key = format!("{}-summary", run.session.id());
     let request =
         Request { system: summary::PROMPT, messages: &messages, tools: &[], max_tokens, cache_key: &cache_key };

@@ -1,6 +1,7 @@
 //! Budgets as pure sums: what is admitted, what is set aside, what outlives the program.
 
 mod file;
+mod fold;
 mod midnight;
 mod time;
 
