@@ -1,5 +1,6 @@
 //! Measures what DESIGN promises in figures and prints it as a Markdown table: `cargo bench --bench numbers`.
-//! With `-- compare OLD NEW` it measures only the start, of other builds, in turn; with `-- journal` only the sessions.
+//! With `-- compare OLD NEW` it measures only the start, of other builds, in turn; with `-- journal` only the sessions,
+//! with `-- limits` only the ledger and the judge of progress.
 //! See docs/numbers.md for how each figure comes about.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot be made should stop, loudly")]
 
@@ -7,6 +8,7 @@ mod compare;
 mod crew;
 mod ends;
 mod journal;
+mod limits;
 mod process;
 mod server;
 mod stream;
@@ -30,6 +32,10 @@ fn main() {
         table::head();
         return journal::measure();
     }
+    if words.get(1).is_some_and(|word| word == limits::WORD) {
+        table::head();
+        return limits::measure();
+    }
     if let [_, word, binaries @ ..] = words.as_slice()
         && word == compare::WORD
     {
@@ -41,6 +47,7 @@ fn main() {
     ends::measure();
     crew::measure();
     journal::measure();
+    limits::measure();
     stream::measure();
     tokens::measure();
 }
