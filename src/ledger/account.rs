@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use super::books::{Balance, TimeLeft};
+use super::balance::Balance;
+use super::books::TimeLeft;
 use super::line::Line;
 use super::sums::Sums;
 use super::{Inner, Leave};

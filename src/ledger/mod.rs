@@ -3,6 +3,7 @@
 //! who calls, and what a call may cost, is known elsewhere.
 
 mod account;
+mod balance;
 mod books;
 mod clock;
 mod fold;
@@ -21,7 +22,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 pub use self::account::{Account, AtWork, Call, Purpose, Quote};
-pub use self::books::Balance;
+pub use self::balance::Balance;
 pub use self::clock::Clock;
 pub use self::past::Estimate;
 pub use self::sums::Sums;
