@@ -41,7 +41,7 @@ async fn calls(tasks: usize) -> (Vec<Duration>, Duration) {
     let ledger = Ledger::open(&folder.path().join("ledger.jsonl"), fleet, Budget::default(), Clock::system());
     let open = |task: usize| {
         let (task, created) = (format!("t_{task:03}"), Timestamp::UNIX_EPOCH);
-        let opening = Opening { task, created, agent: None, budget: Budget::default() };
+        let opening = Opening { task, created, agent: None, budget: Budget::default(), parent: None };
         ledger.dispatch(&opening).expect("there is money enough")
     };
     let accounts: Vec<Account> = (1..=tasks).map(open).collect();

@@ -30,6 +30,7 @@ pub struct Account {
     name: Arc<str>,
     born: Option<Timestamp>,
     agent: Option<Arc<str>>,
+    parent: Option<Arc<str>>,
     draws: [bool; 2],
     quote: Option<Quote>,
 }
@@ -87,10 +88,10 @@ impl Account {
         inner: Arc<Inner>,
         name: Arc<str>,
         born: Option<Timestamp>,
-        agent: Option<String>,
+        (agent, parent): (Option<String>, Option<String>),
         draws: [bool; 2],
     ) -> Account {
-        Account { inner, name, born, agent: agent.map(Arc::from), draws, quote: None }
+        Account { inner, name, born, agent: agent.map(Arc::from), parent: parent.map(Arc::from), draws, quote: None }
     }
 
     /// The same, knowing what tokens of its model cost.
@@ -139,6 +140,7 @@ impl Account {
             dispatched: self.born,
             session,
             agent: self.agent.as_deref().map(|agent| agent.to_owned().into()),
+            parent: self.parent.as_deref().map(|parent| parent.to_owned().into()),
             purpose,
             model: model.to_owned().into(),
             input: usage.input,

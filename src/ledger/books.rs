@@ -9,6 +9,7 @@ use jiff::civil::Date;
 use tokio::time::Instant;
 
 use super::balance::{Balance, LOW};
+use super::family::Above;
 use super::pot::{Bound, FLEET, Pot, Room, place};
 use super::sums::{Currency, Sums};
 use super::{Leave, Short};
@@ -17,25 +18,38 @@ use crate::message::{Budget, Change};
 /// All accounts that are open, and the pots that they draw on.
 pub(super) struct Books {
     pots: [Pot; 2],
-    accounts: HashMap<Arc<str>, Holder>,
+    pub(super) accounts: HashMap<Arc<str>, Holder>,
     /// The fleet's pot is filled anew with each.
     day: Date,
 }
 
 /// One account.
-struct Holder {
-    budget: Budget,
+pub(super) struct Holder {
+    pub(super) budget: Budget,
     /// In all its life, except for the time since `since`.
-    spent: Sums,
+    pub(super) spent: Sums,
     /// Of that, what a pot does not count: it was used before the account was opened, or on an earlier day.
     base: [Sums; 2],
     /// For the call under way, and for one that sums up.
-    reserve: Sums,
+    pub(super) reserve: Sums,
     /// It has been at work since then.
     since: Option<Instant>,
     draws: [bool; 2],
     engaged: [Sums; 2],
     warned: bool,
+    pub(super) above: Above,
+}
+
+/// An account that is opened.
+pub(super) struct Start {
+    pub(super) budget: Budget,
+    /// In earlier attempts.
+    pub(super) spent: Sums,
+    /// By its own tasks until now, of money and tokens.
+    pub(super) lent: Sums,
+    pub(super) draws: [bool; 2],
+    /// The task that asked for it.
+    pub(super) parent: Option<Arc<str>>,
 }
 
 /// How long an account may be at work.
@@ -60,33 +74,36 @@ impl Books {
     }
 
     /// Opens an account and sets its budget aside.
-    pub(super) fn open(&mut self, name: &Arc<str>, budget: Budget, spent: Sums, draws: [bool; 2]) -> Result<(), Short> {
+    pub(super) fn open(&mut self, name: &Arc<str>, start: Start) -> Result<(), Short> {
+        let Start { budget, spent, lent, draws, parent } = start;
+        let used = spent.plus(lent);
+        let wants = |currency: Currency| currency.limit(&budget).map(|own| own.saturating_sub(used.get(currency)));
+        let parent = parent.filter(|parent| self.accounts.contains_key(parent));
+        self.has_room_above(parent.as_ref(), wants)?;
         // Who is always there needs no room of its own: a pot that has run dry is met at the first call.
         for (at, pot) in self.pots.iter().enumerate().filter(|(at, _)| draws[*at] && draws[FLEET]) {
-            let wants = |currency: Currency| currency.limit(&budget).map(|own| own.saturating_sub(spent.get(currency)));
-            pot.has_room(at, wants)?;
+            let from_above = |currency: Currency| self.limiting(parent.as_ref(), currency).is_some();
+            pot.has_room(at, |currency| if from_above(currency) { Some(0) } else { wants(currency) })?;
         }
-        let (base, engaged) = ([spent; 2], [Sums::default(); 2]);
-        let reserve = Sums::default();
-        let holder = Holder { budget, spent, base, reserve, since: None, draws, engaged, warned: false };
-        self.accounts.insert(name.clone(), holder);
+        let above = self.enter(name, parent, spent, lent);
+        self.accounts.insert(name.clone(), Holder::of(budget, spent, draws, above));
         self.engage(name);
         Ok(())
     }
 
-    /// Closes it; what it did not use is free again.
-    pub(super) fn close(&mut self, name: &str) -> Option<Sums> {
+    /// Closes it; what it did not use is free again. Its own tasks that go on are under its limit still.
+    pub(super) fn close(&mut self, name: &str) {
         self.rest(name);
-        let holder = self.accounts.remove(name)?;
+        let Some(holder) = self.accounts.get_mut(name).filter(|holder| !holder.above.is_over()) else { return };
         for (at, pot) in self.pots.iter_mut().enumerate().filter(|(at, _)| holder.draws[*at]) {
-            pot.engaged = pot.engaged.less(holder.engaged[at]);
+            pot.engaged = pot.engaged.less(std::mem::take(&mut holder.engaged[at]));
             pot.closed = pot.closed.plus(holder.spent.less(holder.base[at]));
         }
-        Some(holder.spent)
+        self.leave(name);
     }
 
     pub(super) fn is_open(&self, name: &str) -> bool {
-        self.accounts.contains_key(name)
+        self.accounts.get(name).is_some_and(|holder| !holder.above.is_over())
     }
 
     /// Decides about the next call of an account, and sets aside what it and a call that sums up may take.
@@ -118,17 +135,16 @@ impl Books {
 
     /// A call is over. What was set aside for one that sums up stays so.
     pub(super) fn charge(&mut self, name: &str, cost: Sums, last: Sums, draws: [bool; 2]) {
-        match self.accounts.get_mut(name) {
-            Some(holder) => {
-                holder.spent = holder.spent.plus(cost);
-                holder.reserve = last;
-                self.engage(name);
-            }
+        let is_open = self.is_open(name);
+        if let Some(holder) = self.accounts.get_mut(name) {
+            holder.spent = holder.spent.plus(cost);
+            holder.reserve = if is_open { last } else { Sums::default() };
+            self.engage(name);
+        }
+        if !is_open {
             // A run that was dropped is still being paid for when its account is closed.
-            None => {
-                let pots = self.pots.iter_mut().enumerate().filter(|(at, _)| draws[*at]);
-                pots.for_each(|(_, pot)| pot.closed = pot.closed.plus(cost));
-            }
+            let pots = self.pots.iter_mut().enumerate().filter(|(at, _)| draws[*at]);
+            pots.for_each(|(_, pot)| pot.closed = pot.closed.plus(cost));
         }
     }
 
@@ -159,16 +175,21 @@ impl Books {
 
     /// Changes a budget, if the pots have as much.
     pub(super) fn change(&mut self, name: &str, change: Change) -> Result<Budget, Short> {
-        let Some(holder) = self.accounts.get(name) else { return Err(Short::Closed) };
+        let holder = self.accounts.get(name).filter(|holder| !holder.above.is_over()).ok_or(Short::Closed)?;
         let (old, new) = (holder.budget, changed(holder.budget, change)?);
+        let more = |currency: Currency, own: Sums| match (currency.limit(&old), currency.limit(&new)) {
+            (Some(old), Some(new)) if new > old => Some(new - old),
+            (None, Some(new)) => Some(new.saturating_sub(own.get(currency)).max(1)),
+            _ => Some(0),
+        };
+        let parent = holder.above.parent();
+        self.has_room_above(parent, |currency| more(currency, holder.above.engaged()))?;
         for (at, pot) in self.pots.iter().enumerate().filter(|(at, _)| holder.draws[*at]) {
-            let own = holder.engaged[at];
-            let more = |currency: Currency| match (currency.limit(&old), currency.limit(&new)) {
-                (Some(old), Some(new)) if new > old => Some(new - old),
-                (None, Some(new)) => Some(new.saturating_sub(own.get(currency)).max(1)),
-                _ => Some(0),
-            };
-            pot.has_room(at, more)?;
+            let from_above = |currency: Currency| self.limiting(parent, currency).is_some();
+            pot.has_room(
+                at,
+                |currency| if from_above(currency) { Some(0) } else { more(currency, holder.engaged[at]) },
+            )?;
         }
         self.replace(name, new);
         Ok(new)
@@ -205,13 +226,13 @@ impl Books {
     }
 
     pub(super) fn balance(&self, name: &str) -> Option<Balance> {
-        let holder = self.accounts.get(name)?;
-        let spent = holder.spent_now();
+        let holder = self.accounts.get(name).filter(|holder| !holder.above.is_over())?;
+        let spent = holder.spent_now().plus(holder.above.lent());
         Some(Balance { budget: holder.budget, spent, engaged: spent })
     }
 
     pub(super) fn pot(&mut self, at: usize) -> Balance {
-        let drawn = self.accounts.values().filter(|holder| holder.draws[at]);
+        let drawn = self.accounts.values().filter(|holder| holder.draws[at] && !holder.above.is_over());
         let spent = drawn.map(|holder| holder.spent_now().less(holder.base[at])).fold(Sums::default(), Sums::plus);
         let pot = &self.pots[at];
         let engaged = Sums::each(|currency| pot.used(currency));
@@ -221,37 +242,49 @@ impl Books {
     /// All limits that an account is under.
     fn bounds(&self, name: &str) -> Vec<Bound> {
         let Some(holder) = self.accounts.get(name) else { return Vec::new() };
-        let spent = holder.spent_now();
+        let (spent, lent) = (holder.spent_now(), holder.above.lent());
         let own = |currency: Currency| {
             let limit = currency.limit(&holder.budget)?;
-            Some(Bound { currency, limit, used: spent.get(currency), pot: None })
+            let used = spent.get(currency).saturating_add(lent.get(currency));
+            Some(Bound { currency, limit, used, pot: None, task: None })
         };
         let mut bounds: Vec<Bound> = Currency::ALL.into_iter().filter_map(own).collect();
+        // What it has of its own was set aside when it was opened.
+        let shared = || Currency::ALL.into_iter().filter(|currency| currency.limit(&holder.budget).is_none());
+        bounds.extend(shared().filter_map(|currency| self.bound_above(holder, currency)));
         for (at, pot) in self.pots.iter().enumerate().filter(|(at, _)| holder.draws[*at]) {
-            // What it has of its own was set aside when it was opened.
-            let shared = Currency::ALL.into_iter().filter(|currency| currency.limit(&holder.budget).is_none());
+            let parent = holder.above.parent();
+            // And what a task above it has.
+            let shared = shared().filter(|currency| self.limiting(parent, *currency).is_none());
             bounds.extend(shared.filter_map(|currency| {
                 let limit = currency.limit(&pot.budget)?;
                 let mine = holder.spent.less(holder.base[at]).get(currency);
                 let others = pot.used(currency).saturating_sub(holder.engaged[at].get(currency));
-                Some(Bound { currency, limit, used: others.saturating_add(mine), pot: Some(at) })
+                let used = others.saturating_add(mine);
+                Some(Bound { currency, limit, used, pot: Some(at), task: None })
             }));
         }
         bounds
     }
 
     /// Sets aside in the pots what an account has or may take by now.
-    fn engage(&mut self, name: &str) {
+    pub(super) fn engage(&mut self, name: &str) {
         let Some(holder) = self.accounts.get_mut(name) else { return };
-        for (at, pot) in self.pots.iter_mut().enumerate().filter(|(at, _)| holder.draws[*at]) {
-            let mine = holder.spent.less(holder.base[at]).plus(holder.reserve);
+        let draws = holder.draws.map(|draws| draws && !holder.above.is_over());
+        for (at, pot) in self.pots.iter_mut().enumerate().filter(|(at, _)| draws[*at]) {
+            let (mine, lent) = (holder.spent.less(holder.base[at]).plus(holder.reserve), holder.above.lent());
             let engaged = Sums::each(|currency| match currency.limit(&holder.budget) {
-                Some(own) => own.saturating_sub(holder.base[at].get(currency)).max(mine.get(currency)),
+                // What is lent is set aside by those that have it.
+                Some(own) => {
+                    let used = holder.base[at].get(currency).saturating_add(lent.get(currency));
+                    own.saturating_sub(used).max(mine.get(currency))
+                }
                 None => mine.get(currency),
             });
             pot.engaged = pot.engaged.less(holder.engaged[at]).plus(engaged);
             holder.engaged[at] = engaged;
         }
+        self.engage_above(name);
     }
 
     /// Counts the time of an account that has no limit of its own among those that the pots limit, or no longer.
@@ -298,7 +331,13 @@ impl Books {
 }
 
 impl Holder {
-    fn spent_now(&self) -> Sums {
+    /// With nothing set aside yet.
+    pub(super) fn of(budget: Budget, spent: Sums, draws: [bool; 2], above: Above) -> Holder {
+        let (base, engaged, reserve) = ([spent; 2], [Sums::default(); 2], Sums::default());
+        Holder { budget, spent, base, reserve, since: None, draws, engaged, warned: false, above }
+    }
+
+    pub(super) fn spent_now(&self) -> Sums {
         let time = self.since.map(|since| since.elapsed()).unwrap_or_default();
         Sums { time: self.spent.time.saturating_add(time), ..self.spent }
     }

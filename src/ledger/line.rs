@@ -35,6 +35,9 @@ pub(super) struct Line<'a> {
     /// The role of a worker.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(super) agent: Option<Cow<'a, str>>,
+    /// The task that asked for the task.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<Cow<'a, str>>,
     /// What the call was for.
     pub(super) purpose: Purpose,
     /// Who answered, `provider/model`.
@@ -86,6 +89,7 @@ impl Line<'_> {
             dispatched: self.dispatched,
             session: self.session.as_ref().map(owned),
             agent: self.agent.as_ref().map(owned),
+            parent: self.parent.as_ref().map(owned),
             purpose: Purpose::Turn,
             model: owned(&self.model),
             input: self.input,

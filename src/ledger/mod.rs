@@ -6,6 +6,7 @@ mod account;
 mod balance;
 mod books;
 mod clock;
+mod family;
 mod fold;
 mod line;
 mod past;
@@ -27,7 +28,7 @@ pub use self::clock::Clock;
 pub use self::past::Estimate;
 pub use self::sums::Sums;
 
-use self::books::Books;
+use self::books::{Books, Start};
 use self::line::Line;
 use self::past::Past;
 use self::pot::{FLEET, WHOLE};
@@ -59,6 +60,8 @@ pub struct Opening {
     pub agent: Option<String>,
     /// What it may use in all its attempts.
     pub budget: Budget,
+    /// The task that asked for it, if one did: what it uses of money and tokens, that one has not.
+    pub parent: Option<Box<Opening>>,
 }
 
 /// Whether the next call may be made.
@@ -140,7 +143,7 @@ impl Ledger {
     /// # Errors
     /// [`Short::Pot`] when what all share has not as much left.
     pub fn dispatch(&self, opening: &Opening) -> Result<Account, Short> {
-        self.begin(opening, Sums::default())
+        self.begin(opening, Sums::default(), Sums::default())
     }
 
     /// Opens the account of a task that goes on, with what it has used before; one that is open already gets the budget
@@ -154,19 +157,36 @@ impl Ledger {
             self.inner.changed.send_replace(());
             return Ok(self.account(opening));
         }
-        let spent = self.inner.past(|past| past.of(&opening.task, opening.created));
-        self.begin(opening, spent)
+        if let Some(parent) = &opening.parent {
+            self.remember(parent);
+        }
+        let (spent, lent) = self.inner.past(|past| past.with_below(&opening.task, opening.created));
+        self.begin(opening, spent, lent)
     }
 
-    fn begin(&self, opening: &Opening, spent: Sums) -> Result<Account, Short> {
+    fn begin(&self, opening: &Opening, spent: Sums, lent: Sums) -> Result<Account, Short> {
         let name: Arc<str> = opening.task.as_str().into();
-        self.inner.books().open(&name, opening.budget, spent, account::TASK)?;
+        let parent = opening.parent.as_ref().map(|parent| parent.task.as_str().into());
+        let start = Start { budget: opening.budget, spent, lent, draws: account::TASK, parent };
+        self.inner.books().open(&name, start)?;
         Ok(self.account(opening))
     }
 
+    /// Lets the limit of a task that is over hold for those that it asked for.
+    fn remember(&self, opening: &Opening) {
+        if let Some(parent) = &opening.parent {
+            self.remember(parent);
+        }
+        let (spent, lent) = self.inner.past(|past| past.with_below(&opening.task, opening.created));
+        let parent = opening.parent.as_ref().map(|parent| parent.task.as_str().into());
+        let start = Start { budget: opening.budget, spent, lent, draws: account::TASK, parent };
+        self.inner.books().remember(&opening.task.as_str().into(), start);
+    }
+
     fn account(&self, opening: &Opening) -> Account {
-        let Opening { task, created, agent, .. } = opening.clone();
-        Account::new(self.inner.clone(), task.into(), Some(created), agent, account::TASK)
+        let Opening { task, created, agent, parent, .. } = opening.clone();
+        let parent = parent.map(|parent| parent.task);
+        Account::new(self.inner.clone(), task.into(), Some(created), (agent, parent), account::TASK)
     }
 
     /// The account of a conversation's main agent. It is limited by what limits the whole program only.
@@ -175,10 +195,13 @@ impl Ledger {
         let mut books = self.inner.books();
         if !books.is_open(&name) {
             // Only tasks are refused.
-            let _ = books.open(&name, Budget::default(), Sums::default(), account::MAIN);
+            let none = Sums::default();
+            let start =
+                Start { budget: Budget::default(), spent: none, lent: none, draws: account::MAIN, parent: None };
+            let _ = books.open(&name, start);
         }
         drop(books);
-        Account::new(self.inner.clone(), name, None, None, account::MAIN)
+        Account::new(self.inner.clone(), name, None, (None, None), account::MAIN)
     }
 
     /// Closes the account of a task that is over; what it did not use is free for others.
@@ -212,7 +235,8 @@ impl Ledger {
 
     /// How a task stands that nobody works on, by what the file says.
     pub fn past(&self, opening: &Opening) -> Balance {
-        let spent = self.inner.past(|past| past.of(&opening.task, opening.created));
+        let (own, lent) = self.inner.past(|past| past.with_below(&opening.task, opening.created));
+        let spent = own.plus(lent);
         Balance { budget: opening.budget, spent, engaged: spent }
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::family::flowing;
 use super::line::{self, Line};
 use super::sums::{Currency, Sums};
 
@@ -30,6 +31,7 @@ pub(super) struct Past {
 /// One task.
 struct Life {
     agent: Option<String>,
+    parent: Option<String>,
     model: String,
     sums: Sums,
     /// The number of its latest line.
@@ -77,6 +79,7 @@ impl Past {
         let Some(born) = line.dispatched else { return cost };
         let life = self.lives.entry((line.task.to_string(), born.as_second())).or_insert_with(|| Life {
             agent: line.agent.as_deref().map(str::to_owned),
+            parent: line.parent.as_deref().map(str::to_owned),
             model: line.model.to_string(),
             sums: Sums::default(),
             last: 0,
@@ -96,6 +99,22 @@ impl Past {
     /// What a task has used so far.
     pub(super) fn of(&self, task: &str, created: Timestamp) -> Sums {
         self.lives.get(&(task.to_owned(), created.as_second())).map(|life| life.sums).unwrap_or_default()
+    }
+
+    /// That, and what of money and tokens the tasks have used that it asked for, and those that they asked for.
+    pub(super) fn with_below(&self, task: &str, created: Timestamp) -> (Sums, Sums) {
+        // A task is never older than the one that asked for it, also where a number is given again.
+        let (mut below, mut above) = (Sums::default(), vec![(task, created.as_second())]);
+        while let Some((parent, since)) = above.pop() {
+            let asked =
+                |((_, born), life): &(&(String, i64), &Life)| life.parent.as_deref() == Some(parent) && *born >= since;
+            let children: Vec<_> = self.lives.iter().filter(asked).collect();
+            for ((child, born), life) in children {
+                below = below.plus(flowing(life.sums));
+                above.push((child, *born));
+            }
+        }
+        (self.of(task, created), below)
     }
 
     /// Tasks of the same role and model; where there are few, of the same model.

@@ -1,5 +1,6 @@
 //! What several accounts share, and the limits that an account is under, its own and those of what it shares.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -41,8 +42,10 @@ pub(super) struct Bound {
     pub(super) currency: Currency,
     pub(super) limit: u64,
     pub(super) used: u64,
-    /// `None` for its own.
+    /// `None` for its own, and for that of a task above it.
     pub(super) pot: Option<usize>,
+    /// The task above it whose limit it is.
+    pub(super) task: Option<Arc<str>>,
 }
 
 impl Pot {
@@ -93,7 +96,11 @@ impl Bound {
     }
 
     pub(super) fn words(&self) -> String {
-        self.currency.share(self.used, self.limit) + place(self.pot)
+        let share = self.currency.share(self.used, self.limit);
+        match &self.task {
+            Some(task) => format!("{share} of {task}"),
+            None => share + place(self.pot),
+        }
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) fn fits(site: &Site, brief: &Brief) -> Result<(ModelId, Budget), Stri
             (worker_model(site, brief, role)?, role.map_or_else(Budget::default, |role| role.budget))
         }
     };
-    let budget = brief.budget.or(own).or(site.config.worker_budget);
+    let budget = brief.budget.or(purse::usual(site, brief, own.or(site.config.worker_budget)));
     purse::is_priced(site, budget, model.id())?;
     Ok((model.id().clone(), budget))
 }

@@ -21,7 +21,7 @@ impl Runtime {
         }
         let main = self.inner.mains().get(session).cloned();
         let main = main.ok_or_else(|| ControlError::NotOpen(session.clone()))?;
-        let brief = Brief { session: Some(session.to_string()), depth: 1, ..brief };
+        let brief = Brief { session: Some(session.to_string()), depth: 1, parent: None, ..brief };
         let patron = Patron { main, session: session.clone(), call: None };
         self.inner.door.dispatch(brief, patron).await
     }

@@ -62,10 +62,15 @@ fn quote(site: &Site, model: &ModelId) -> Quote {
     Arc::new(move |usage| price.as_ref()?.of(usage))
 }
 
-/// A task that goes on.
+/// A task that goes on, with those above it as their files say. Reads these.
 pub(super) fn opening(task: &Task) -> Opening {
     let Task { dir, created, brief, .. } = task;
-    Opening { task: dir.id().to_string(), created: *created, agent: brief.agent.clone(), budget: brief.budget }
+    let above = brief.parent.filter(|parent| *parent < dir.id()).and_then(|parent| {
+        let tasks = dir.path().parent()?;
+        Some(Box::new(opening(&TaskDir::open(tasks, parent).ok()?.task().ok()?)))
+    });
+    let (task, agent) = (dir.id().to_string(), brief.agent.clone());
+    Opening { task, created: *created, agent, budget: brief.budget, parent: above }
 }
 
 /// Where nobody knows the price, a limit in dollars would be an empty promise.
@@ -100,6 +105,17 @@ pub(super) fn grant(site: &Site, brief: &Brief, model: &ModelId) -> Grant {
     let left = (!fleet.budget.is_unlimited()).then(|| fleet.left());
     let estimate = site.ledger.estimate(brief.agent.as_deref(), &model.to_string());
     Grant { budget: brief.budget, left, estimate }
+}
+
+/// What a task gets that names no budget itself. Where the one that asked for it has a sum, it draws on that.
+pub(super) fn usual(site: &Site, brief: &Brief, usual: Budget) -> Budget {
+    let above = brief.parent.and_then(|parent| site.ledger.balance(&parent.to_string()));
+    let above = above.map(|balance| balance.budget).unwrap_or_default();
+    Budget {
+        usd: usual.usd.filter(|_| above.usd.is_none()),
+        tokens: usual.tokens.filter(|_| above.tokens.is_none()),
+        ..usual
+    }
 }
 
 impl Grant {
@@ -224,8 +240,16 @@ pub(super) fn set_aside(site: &Site, id: TaskId, brief: &Brief) -> Result<(), Co
         created: now(),
         agent: brief.agent.clone(),
         budget: brief.budget,
+        // It is at work, so its account is open.
+        parent: brief.parent.map(|parent| Box::new(bare(parent))),
     };
     site.ledger.dispatch(&opening).map(drop).map_err(|short| refused(id, &short))
+}
+
+/// A task of which only the number is known.
+fn bare(task: TaskId) -> Opening {
+    let (task, budget) = (task.to_string(), Budget::default());
+    Opening { task, created: now(), agent: None, budget, parent: None }
 }
 
 /// Opens the account of a task that goes on. One whose budget was spent must have got more since.

@@ -34,6 +34,8 @@ pub(super) struct TaskFront {
     pub(super) session: Option<String>,
     #[serde(default = "first")]
     depth: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<TaskId>,
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub(super) attempt: u32,
     #[serde(flatten)]
@@ -105,6 +107,7 @@ impl TaskFront {
             priority: brief.priority,
             session: brief.session.clone(),
             depth: brief.depth,
+            parent: brief.parent,
             attempt: 1,
             rest: Map::new(),
         }
@@ -125,6 +128,7 @@ impl TaskFront {
             priority: self.priority,
             session: self.session,
             depth: self.depth,
+            parent: self.parent,
         })
     }
 }

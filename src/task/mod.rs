@@ -59,6 +59,8 @@ pub struct Brief {
     pub session: Option<String>,
     /// How many dispatches lie above it: 1 for a task of the main agent; set by the runtime.
     pub depth: u32,
+    /// The task that asked for it, if one did; set by the runtime.
+    pub parent: Option<TaskId>,
 }
 
 /// Which tasks begin first when several wait; among equals the order of the dispatches decides.

@@ -74,6 +74,7 @@ impl CallAgent {
             touches: args.touches,
             session: Some(self.control.patron.session.to_string()),
             depth: self.control.depth + 1,
+            parent: self.control.own.parse().ok(),
             ..Brief::default()
         };
         let patron = self.patron(&cx.call);

@@ -80,6 +80,7 @@ impl Dispatch {
             priority: args.priority.as_deref().map_or(Ok(Priority::Normal), priority)?,
             session: Some(self.control.patron.session.to_string()),
             depth: self.control.depth + 1,
+            parent: self.control.own.parse().ok(),
         };
         let patron = Patron { call: Some(call.clone()), ..self.control.patron.clone() };
         if let Some(rows) = args.rows.filter(|rows| !rows.trim().is_empty()) {

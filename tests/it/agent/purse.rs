@@ -24,7 +24,8 @@ fn priced(usage: &Usage) -> Option<Usd> {
 
 fn account_of(ledger: &Ledger, budget: &str) -> Account {
     let budget = budget.parse().unwrap();
-    let opening = Opening { task: "t_001".to_owned(), created: Timestamp::UNIX_EPOCH, agent: None, budget };
+    let opening =
+        Opening { task: "t_001".to_owned(), created: Timestamp::UNIX_EPOCH, agent: None, budget, parent: None };
     ledger.dispatch(&opening).unwrap().quoting(Arc::new(priced))
 }
 

@@ -1,5 +1,6 @@
 //! Budgets as pure sums: what is admitted, what is set aside, what outlives the program.
 
+mod family;
 mod file;
 mod fold;
 mod midnight;
@@ -30,7 +31,7 @@ fn about(cents: u64, tokens: u64) -> Sums {
 
 fn opening(task: &str, limits: Budget) -> Opening {
     let created = Timestamp::from_second(1_700_000_000).unwrap();
-    Opening { task: task.to_owned(), created, agent: None, budget: limits }
+    Opening { task: task.to_owned(), created, agent: None, budget: limits, parent: None }
 }
 
 fn unlimited() -> Ledger {

@@ -49,6 +49,9 @@ fn answer(messages: &[Arc<Message>], may_call: bool) -> Message {
             (None, told) => says(told.unwrap_or_else(|| "noted".to_owned())),
         };
     }
+    if first.contains("Lead three.") && messages.len() == 1 {
+        return calls([(); 3].map(|()| ("dispatch", json!({"task": "Go on for ever."}))));
+    }
     match may_call && !first.contains("at once") {
         // Each step brings something new, or it would count as stuck.
         true => calls([("shell", json!({"command": format!("echo step {}", messages.len())}))]),
@@ -233,6 +236,23 @@ async fn a_budget_is_changed_while_the_task_waits_and_its_file_says_so() {
     assert_eq!(gone, ControlError::NoSuchTask(TaskId(9)));
     assert_eq!(boat.task_ended(2).await.turns, 3);
     boat.idle().await;
+    boat.runtime.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_task_costs_no_more_than_its_budget_with_three_of_its_own() {
+    let boat = boat_with(sonnet(), |config| config.crew.depth = 2).await;
+    let lead = Brief { body: "Lead three.".to_owned(), ..brief("$0.50") };
+    boat.runtime.dispatch(&boat.session, lead).await.unwrap();
+    boat.idle().await;
+    let costs = ["t_001", "t_002", "t_003", "t_004"].map(|task| paid(&boat.ground, task));
+    assert!(costs.iter().all(|cost| *cost > 0), "{costs:?}");
+    let all: u64 = costs.iter().sum();
+    assert!((400_000_000..=500_000_000).contains(&all), "{costs:?}");
+    for number in 1..=4 {
+        assert_eq!(boat.status(number).await, TaskStatus::Partial);
+    }
+    assert_eq!(boat.task(3).task().unwrap().brief.parent, Some(TaskId(1)));
     boat.runtime.shutdown().await;
 }
 

@@ -27,6 +27,7 @@ fn brief() -> Brief {
         max_turns: Some(7),
         session: Some("01J".to_owned()),
         depth: 1,
+        parent: None,
     }
 }
 
