@@ -162,8 +162,7 @@ async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {
         (Some(ordered), _) => return ordered.unwrap_or_else(|error| complain(error.exit(), &error.to_string())),
     }
     let setup = cli::tasks::Setup {
-        tasks: &workspace.tasks(),
-        journals: &workspace.worker_sessions(),
+        workspace: &workspace,
         look: look(common, &io::stdout()),
         json,
         live: cli::tasks::live(&workspace).await,

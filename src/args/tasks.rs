@@ -16,7 +16,7 @@ pub enum Tasks {
         /// For example t_003.
         id: String,
     },
-    /// A task's progress as it grows, until the task ends.
+    /// What a worker says and does, as it happens, until its task ends; the exit code then tells how.
     Tail {
         /// For example t_003.
         id: String,

@@ -15,5 +15,6 @@ pub mod resume;
 pub mod run;
 pub mod sessions;
 mod show;
+mod tail;
 pub mod tasks;
 mod watch;

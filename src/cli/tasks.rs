@@ -2,40 +2,32 @@
 //! works while another terminal runs them, and where none does.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 
-use super::{json, watch};
+use super::{json, tail, watch};
 use crate::args::Tasks;
 use crate::runtime::{Done, Order, TaskRow};
 use crate::server::control::Client;
 use crate::session::fate::{self, Fate, Sent};
 use crate::session::{Posted, SessionError};
-use crate::task::{NoTaskId, PROGRESS_SHOWN, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, list};
+use crate::task::{NoTaskId, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, list};
 use crate::terminal::clean::{clean, one_line};
-use crate::terminal::exit::{Exit, Signals};
+use crate::terminal::exit::Exit;
 use crate::terminal::{Look, crew, story};
 use crate::workspace::Workspace;
-
-/// How often a growing file is looked at.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// Columns of a task that goes on: files and pipes have no width.
 const WIDTH: usize = 140;
 
 /// What the command needs to know.
 pub struct Setup<'a> {
-    /// The workspace's `.tasks` folder.
-    pub tasks: &'a Path,
-    /// Where the journals of its workers are.
-    pub journals: &'a Path,
+    /// Where the tasks are.
+    pub workspace: &'a Workspace,
     /// Colours or not.
     pub look: Look,
     /// JSON lines instead of text.
@@ -62,6 +54,19 @@ pub enum NotShown {
     /// Its notes cannot be read.
     #[error(transparent)]
     Notes(#[from] SessionError),
+    /// It is not over, and nobody works on it.
+    #[error(
+        "no tillerman works in {}; {task} is {status} by its files, and `tillerman tasks resume {task}` goes on with it",
+        root.display()
+    )]
+    Left {
+        /// The task.
+        task: TaskId,
+        /// Where its files say it stands.
+        status: TaskStatus,
+        /// The workspace.
+        root: PathBuf,
+    },
     /// Nobody reads any more, or the disk refuses.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -75,18 +80,18 @@ pub async fn tasks(command: &Tasks, setup: &Setup<'_>) -> Result<Exit, NotShown>
     match command {
         Tasks::List => all(setup),
         Tasks::Show { id } => show(&open(setup, id)?, setup),
-        Tasks::Tail { id } => tail(&open(setup, id)?, setup).await,
+        Tasks::Tail { id } => tail::tail(&open(setup, id)?, setup).await,
         // Orders are told in `orders`.
         _ => Ok(Exit::Usage),
     }
 }
 
 fn open(setup: &Setup, id: &str) -> Result<TaskDir, NotShown> {
-    Ok(TaskDir::open(setup.tasks, id.parse::<TaskId>()?)?)
+    Ok(TaskDir::open(&setup.workspace.tasks(), id.parse::<TaskId>()?)?)
 }
 
 fn all(setup: &Setup) -> Result<Exit, NotShown> {
-    let listing = list(setup.tasks)?;
+    let listing = list(&setup.workspace.tasks())?;
     let mut out = io::stdout().lock();
     if listing.tasks.is_empty() && !setup.json {
         writeln!(out, "no tasks yet")?;
@@ -109,7 +114,7 @@ fn status(task: &Task, report: Option<&TaskReport>) -> TaskStatus {
     report.map_or(task.status, |report| report.status)
 }
 
-fn line(task: &Task, report: Option<&TaskReport>, setup: &Setup) -> String {
+pub(super) fn line(task: &Task, report: Option<&TaskReport>, setup: &Setup) -> String {
     let look = setup.look;
     if let Some(live) = setup.live.get(&task.dir.id()) {
         return crew::task(live, Timestamp::now(), look, WIDTH).join("\n");
@@ -137,7 +142,7 @@ fn row(task: &Task, report: Option<&TaskReport>, setup: &Setup) -> Value {
 
 fn show(dir: &TaskDir, setup: &Setup) -> Result<Exit, NotShown> {
     let (task, report) = (dir.task()?, dir.result()?);
-    let notes = fate::sent(&setup.journals.join(format!("{}.jsonl", dir.id())))?;
+    let notes = fate::sent(&setup.workspace.worker_sessions().join(format!("{}.jsonl", dir.id())))?;
     let mut out = io::stdout().lock();
     if setup.json {
         let mut row = row(&task, report.as_ref(), setup);
@@ -186,89 +191,6 @@ fn told(sent: &Sent) -> Value {
     told
 }
 
-/// Prints what is there and what comes, until the task is over or a signal comes.
-async fn tail(dir: &TaskDir, setup: &Setup<'_>) -> Result<Exit, NotShown> {
-    let mut signals = Signals::catch()?;
-    let mut growing = Growing::new(dir.path().join("progress.md"));
-    loop {
-        // The end is looked for first: whatever was written before it is then seen.
-        let report = dir.result()?;
-        let fresh = growing.fresh()?;
-        print(&fresh, dir.id(), setup)?;
-        match report {
-            Some(report) if fresh.is_empty() => return last(&report, setup),
-            Some(_) => continue,
-            None => {}
-        }
-        tokio::select! {
-            exit = signals.next() => return Ok(exit),
-            () = sleep(LOOK) => {}
-        }
-    }
-}
-
-/// A file that only grows, read as whole lines.
-struct Growing {
-    path: PathBuf,
-    at: u64,
-    begun: bool,
-}
-
-impl Growing {
-    fn new(path: PathBuf) -> Growing {
-        Growing { path, at: 0, begun: false }
-    }
-
-    /// The next whole lines, at most [`PROGRESS_SHOWN`] bytes at once; of a long file first only its end.
-    fn fresh(&mut self) -> io::Result<String> {
-        let Ok(meta) = fs::symlink_metadata(&self.path) else { return Ok(String::new()) };
-        if !meta.is_file() {
-            return Err(io::Error::other(format!("{} is not a regular file", self.path.display())));
-        }
-        let skipped = if self.begun { 0 } else { meta.len().saturating_sub(PROGRESS_SHOWN) };
-        self.begun = true;
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(self.at.max(skipped)))?;
-        let mut bytes = Vec::new();
-        file.take(PROGRESS_SHOWN).read_to_end(&mut bytes)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        self.at = self.at.max(skipped) + whole as u64;
-        let cut = if skipped > 0 { bytes.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1) } else { 0 };
-        Ok(String::from_utf8_lossy(&bytes[cut.min(whole)..whole]).into_owned())
-    }
-}
-
-fn print(lines: &str, id: TaskId, setup: &Setup) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    for line in lines.lines() {
-        match setup.json {
-            true => {
-                writeln!(out, "{}", json!({"v": json::VERSION, "type": "worker.progress", "agent": id, "text": line}))?
-            }
-            false => writeln!(out, "{}", clean(line))?,
-        }
-    }
-    out.flush()
-}
-
-fn last(report: &TaskReport, setup: &Setup) -> Result<Exit, NotShown> {
-    let mut out = io::stdout().lock();
-    if setup.json {
-        let mut end = json!({"v": json::VERSION, "type": "worker.end", "agent": report.id});
-        if let (Value::Object(end), Value::Object(fields)) = (&mut end, json::ended(report)) {
-            end.extend(fields);
-        }
-        writeln!(out, "{end}")?;
-    } else {
-        writeln!(out, "{}", story::ended(setup.look, report, setup.tasks.parent().unwrap_or(setup.tasks)))?;
-    }
-    Ok(match report.status {
-        TaskStatus::Done => Exit::Done,
-        status if status.is_limited() => Exit::Limit,
-        _ => Exit::Failed,
-    })
-}
-
 impl NotShown {
     /// The reader of stdout has gone, which is no fault.
     pub fn nobody_reads(&self) -> bool {
@@ -279,7 +201,7 @@ impl NotShown {
     pub fn exit(&self) -> Exit {
         match self {
             NotShown::Id(_) => Exit::Usage,
-            NotShown::Task(_) | NotShown::Notes(_) | NotShown::Io(_) => Exit::Failed,
+            NotShown::Task(_) | NotShown::Notes(_) | NotShown::Left { .. } | NotShown::Io(_) => Exit::Failed,
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod export;
 mod facts;
 pub mod fate;
 pub mod flat;
+pub mod follow;
 mod fork;
 mod glance;
 mod history;

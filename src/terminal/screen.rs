@@ -37,6 +37,8 @@ pub struct Screen {
     texts: Texts,
     main: Voice,
     watched: Option<(TaskId, Voice)>,
+    /// Lines of the watched worker say whose they are.
+    named: bool,
 }
 
 /// One source that is shown closely.
@@ -68,7 +70,14 @@ struct Call {
 impl Screen {
     /// A screen that knows the workspace's root, to name files from it.
     pub fn new(look: Look, width: usize, root: PathBuf, texts: Texts) -> Screen {
-        Screen { look, width: width.max(20), root, texts, main: Voice::default(), watched: None }
+        Screen { look, width: width.max(20), root, texts, main: Voice::default(), watched: None, named: true }
+    }
+
+    /// The same for one worker and nobody else.
+    pub fn alone(look: Look, width: usize, root: PathBuf, task: TaskId) -> Screen {
+        let mut screen = Screen { named: false, ..Screen::new(look, width, root, Texts::Hidden) };
+        screen.watch(Some(task));
+        screen
     }
 
     /// How it writes.
@@ -142,7 +151,8 @@ impl Screen {
         let (look, width) = (self.look, self.width);
         let mut lines = self.main.overdue(look, width);
         if let Some((task, voice)) = &mut self.watched {
-            lines.extend(voice.overdue(look, width).iter().map(|line| aside(look, *task, line)));
+            let named = self.named.then_some(*task);
+            lines.extend(voice.overdue(look, width).iter().map(|line| aside(look, named, line)));
         }
         lines
     }
@@ -171,16 +181,17 @@ impl Screen {
                 if let AgentEvent::ToolProgress { call, chunk } = event {
                     lines.extend(voice.output(call, chunk, look, room));
                 }
-                lines.iter().map(|line| aside(look, task, line)).collect()
+                let named = self.named.then_some(task);
+                lines.iter().map(|line| aside(look, named, line)).collect()
             }
             Some(_) | None => vec![],
         }
     }
 }
 
-/// A line of a worker that is watched.
-fn aside(look: Look, task: TaskId, line: &str) -> String {
-    format!("{} {line}", look.dim(format!("{task} │")))
+/// A line of a worker that is watched, with its name where it is one of several.
+fn aside(look: Look, task: Option<TaskId>, line: &str) -> String {
+    task.map_or_else(|| line.to_owned(), |task| format!("{} {line}", look.dim(format!("{task} │"))))
 }
 
 fn seen(look: Look, note: &Note, turn: u32) -> String {

@@ -75,6 +75,13 @@ impl Drop for Lock {
 }
 
 impl Workspace {
+    /// Who works here, by what the lock's file says, without touching the lock; `None` where nobody does, as far as can be
+    /// told so.
+    pub fn at_work(&self) -> Option<Owner> {
+        let owner = Owner::read(&File::open(self.state().join("lock")).ok()?);
+        (!owner.said.is_empty() && !owner.is_gone()).then_some(owner)
+    }
+
     /// Takes the workspace for this process.
     ///
     /// What an ended process left in the file is harmless: the system frees the lock with the process.

@@ -12,6 +12,7 @@ mod orders;
 mod replay;
 mod run;
 mod sessions;
+mod tail;
 mod tasks;
 
 use std::path::Path;
