@@ -4,6 +4,7 @@ mod budget;
 pub mod command;
 mod editor;
 pub mod line;
+mod look;
 mod out;
 pub mod roam;
 mod sheet;

@@ -7,6 +7,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::command::{self, Input};
 use super::editor::Typed;
+use super::look::Looked;
 use super::out::{Out, width};
 use super::sheet;
 use super::shell::Shell;
@@ -46,21 +47,7 @@ pub(super) struct Talk<'a> {
     shell: Option<Shell>,
     exit: Exit,
     /// Where only looked at: what was shown already of the conversation of another process.
-    looked: Option<Looked>,
-}
-
-/// How far the conversation of another process was shown.
-struct Looked {
-    messages: Option<usize>,
-    /// What is said is told as it happens.
-    told: bool,
-    left: bool,
-}
-
-impl Looked {
-    fn now(runtime: &Runtime) -> Looked {
-        Looked { messages: None, told: runtime.is_told(), left: false }
-    }
+    pub(super) looked: Option<Looked>,
 }
 
 impl<'a> Talk<'a> {
@@ -82,11 +69,6 @@ impl<'a> Talk<'a> {
             exit,
             looked,
         }
-    }
-
-    /// Another conversation is shown from its end on.
-    pub(super) fn begin_looking(&mut self) {
-        self.looked = self.runtime.looking().map(|_| Looked::now(self.runtime));
     }
 
     pub(super) fn is_busy(&self) -> bool {
@@ -122,7 +104,7 @@ impl<'a> Talk<'a> {
 
     pub(super) async fn hear(&mut self, news: Result<Envelope, RecvError>) -> Next {
         match news {
-            Ok(envelope) if self.is_ours(&envelope) => {
+            Ok(envelope) if self.go_along(&envelope).await || self.is_ours(&envelope) => {
                 self.screen.set_width(width());
                 let lines = self.screen.show(&envelope);
                 self.out.news(lines).await;
@@ -146,23 +128,6 @@ impl<'a> Talk<'a> {
         self.out.news(lines).await;
         self.look_on().await;
         Next::GoOn
-    }
-
-    /// Shows what another process has added to the conversation.
-    async fn look_on(&mut self) {
-        let Some(looked) = &mut self.looked else { return };
-        let said = self.runtime.transcript(&self.session).await.unwrap_or_default();
-        // It is shorter after a compaction; and what was there at the start was shown at the start.
-        let shown = looked.messages.replace(said.len()).unwrap_or(said.len()).min(said.len());
-        let told = self.runtime.is_told();
-        self.busy &= told;
-        // What is told as it happens is shown already; what came before that is not.
-        let shown = if std::mem::replace(&mut looked.told, told) && told { said.len() } else { shown };
-        let mut lines = sheet::earlier(&said[shown..], sheet::EARLIER, self.look, width());
-        if self.runtime.is_left() && !std::mem::replace(&mut looked.left, true) {
-            lines.push(self.look.dim("the other tillerman has ended: leave and start again to work here"));
-        }
-        self.out.news(lines).await;
     }
 
     pub(super) async fn act(&mut self, typed: Typed) -> Next {
@@ -305,6 +270,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn say(&mut self, text: String) {
+        self.typed_here(&text);
         match self.runtime.steer_main(&self.session, text).await {
             Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
             Ok(Steered::Noted(note)) => self.acknowledge(&format!("steer {note}")).await,
@@ -315,6 +281,7 @@ impl<'a> Talk<'a> {
     }
 
     async fn follow_up(&mut self, text: String) {
+        self.typed_here(&text);
         match self.runtime.follow_up_main(&self.session, text).await {
             Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
             Ok(Steered::Noted(note)) => self.acknowledge(&format!("follow-up {note}")).await,

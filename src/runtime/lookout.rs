@@ -67,6 +67,7 @@ impl Lookout {
 
     /// Reads a conversation; where there is none yet, an empty one stands for it.
     pub(super) async fn open(&self, site: &Arc<Site>, which: Open) -> Result<SessionId, OpenError> {
+        let blank = self.seen().iter().find(|(_, seen)| seen.path.is_none()).map(|(id, _)| id.clone());
         let (sessions, shared) = (site.config.workspace.sessions(), site.clone());
         let read = site.on_disk(move || {
             let store = Store::new(sessions);
@@ -79,6 +80,9 @@ impl Lookout {
             Ok::<_, SessionError>((session.id().clone(), Seen::of(&session, &shared, Instant::now())))
         });
         let (id, seen) = read.await.map_err(OpenError::Actors)??;
+        if let Some(blank) = blank.filter(|_| seen.path.is_none()) {
+            return Ok(blank);
+        }
         self.seen().insert(id.clone(), Arc::new(seen));
         Ok(id)
     }

@@ -194,7 +194,14 @@ impl Runtime {
 
     /// How all tasks of this day, in the zone of this machine, stand together.
     pub async fn fleet(&self) -> Balance {
-        let ledger = self.inner.site.ledger.clone();
+        if let Ok(Some(there)) = self.elsewhere()
+            && let Ok(told) = there.fleet().await
+        {
+            return told;
+        }
+        let site = &self.inner.site;
+        // Where another writes it, it is read again each time.
+        let ledger = if self.looking().is_some() { ledger(&site.config) } else { site.ledger.clone() };
         let looked = self.inner.site.on_disk(move || ledger.fleet()).await;
         looked.unwrap_or_default()
     }
@@ -207,6 +214,10 @@ impl From<TaskError> for ControlError {
 }
 
 impl Remote {
+    async fn fleet(&self) -> Result<Balance, String> {
+        self.ask(Order::Fleet, |done| if let Done::Fleet { balance } = done { Some(balance) } else { None }).await
+    }
+
     async fn budget(&self, task: TaskId, change: Option<Change>) -> Result<Budgeted, ControlError> {
         let told = |done| if let Done::Budgeted(told) = done { Some(told) } else { None };
         self.ask(Order::Budget { task, change }, told).await.map_err(ControlError::Elsewhere)

@@ -11,6 +11,7 @@ use super::feed::Envelope;
 use super::{
     Batch, Budgeted, ControlError, Replied, Resumed, Runtime, SessionGone, Steered, Table, TaskDetail, TaskRow,
 };
+use crate::ledger::Balance;
 use crate::message::{Change, NoteId};
 use crate::session::SessionId;
 use crate::task::{Brief, TaskId};
@@ -92,6 +93,8 @@ pub enum Order {
         #[serde(default)]
         change: Option<Change>,
     },
+    /// As [`Runtime::fleet`]; answered with [`Done::Fleet`].
+    Fleet,
     /// As [`Runtime::steer_main`]; answered with [`Done::Said`].
     Say {
         /// Which conversation; chosen as for [`Order::Dispatch`].
@@ -145,6 +148,11 @@ pub enum Done {
     Resumed(Resumed),
     /// How a task stands with its budget.
     Budgeted(Budgeted),
+    /// How all tasks of the day stand together.
+    Fleet {
+        /// What they may use, and what they have used.
+        balance: Balance,
+    },
     /// What became of a line to a main agent.
     Said(Steered),
     /// A main agent was told to stop.
@@ -192,6 +200,7 @@ impl Runtime {
             Order::Budget { task, change: Some(change) } => {
                 self.budget(task, change).await.map(Done::Budgeted).map_err(text)
             }
+            Order::Fleet => Ok(Done::Fleet { balance: self.fleet().await }),
             Order::Say { session, text: words, later } => {
                 let session = self.meant(session)?;
                 let said = match later {

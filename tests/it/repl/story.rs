@@ -274,3 +274,22 @@ fn c16_a_second_prompt_looks_on_and_gives_its_orders_to_the_first() {
     assert_eq!(second.wait_for_end(), 0);
     assert!(place.result("t_001").contains("from the second"));
 }
+
+/// Opened before anything was said, a second prompt is there from the first word on.
+#[test]
+fn a_second_prompt_goes_along_with_the_conversation_that_begins_after_it() {
+    let place = Place::new();
+    let first = place.start(&[]);
+    let second = place.start(&[]);
+    first.say("3 * 37");
+    first.wait_for("111");
+    second.wait_for(" > 3 * 37");
+    second.wait_for("111");
+    second.say("7 * 41");
+    first.wait_for("287");
+    second.wait_for("287");
+    for terminal in [first, second] {
+        terminal.type_keys("\u{4}");
+        assert_eq!(terminal.wait_for_end(), 0);
+    }
+}

@@ -152,6 +152,7 @@ async fn a_prompt_that_looks_on_gives_its_orders_there_and_is_told_what_happens(
     let said = looking.steer_main(&session, "hello".to_owned()).await.unwrap();
     assert!(matches!(said, Steered::Said(_)), "{said:?}");
     assert_eq!(looking.tasks().await.len(), 1);
+    let before = looking.fleet().await.spent.tokens;
     gate.add_permits(10);
     let ended = async {
         loop {
@@ -163,6 +164,8 @@ async fn a_prompt_that_looks_on_gives_its_orders_there_and_is_told_what_happens(
     let answer = tokio::time::timeout(crate::patience::PATIENCE, ended).await.expect("the end is not told");
     assert_eq!(answer, "worked; heard 1");
     boat.idle().await;
+    let fleet = looking.fleet().await;
+    assert!(fleet.spent.tokens > before && fleet == boat.runtime.fleet().await, "after {before}: {fleet:?}");
     let said = boat.runtime.transcript(&boat.session).await.unwrap();
     assert!(said.iter().any(|message| message.text() == "hello"), "{said:?}");
 
