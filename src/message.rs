@@ -125,6 +125,14 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
+impl ToolResult {
+    /// The report that this answer brings: the task, as in `t_001`, and which attempt of it. `None` for all others.
+    pub fn report(&self) -> Option<(&str, u32)> {
+        let attempt = self.details.get("attempt")?.as_u64().and_then(|attempt| u32::try_from(attempt).ok())?;
+        Some((self.details.get("report")?.as_str()?, attempt))
+    }
+}
+
 /// A tool as a model sees it. Cheap to clone: every worker has a copy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {

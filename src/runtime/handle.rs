@@ -360,8 +360,6 @@ fn is_told(session: &Session, report: &TaskReport) -> bool {
     let first = report::heading(report);
     let is_line =
         |(message, origin): (&Arc<Message>, &Origin)| origin.kind == Kind::User && message.text().starts_with(&first);
-    let is_answer = |message: &Arc<Message>| report::is_answered(message, report.id, report.attempt);
     session.is_told(&report.id.to_string(), report.attempt)
-        || session.context().iter().any(is_answer)
         || (report.attempt == 1 && session.context().iter().zip(session.origins()).any(is_line))
 }

@@ -1,7 +1,7 @@
 //! What a main agent reads when a task is over. What a worker said, ran and wrote is quoted: it is data, not instructions.
 
-use crate::message::{Message, Spent};
-use crate::task::{TaskId, TaskReport, TaskStatus, one_line, short};
+use crate::message::Spent;
+use crate::task::{TaskReport, TaskStatus, one_line, short};
 
 /// How much of a worker's words is told; the rest is in result.md.
 #[derive(Clone, Copy)]
@@ -37,15 +37,9 @@ pub(super) fn answer(report: &TaskReport) -> String {
     told(report, WHOLE)
 }
 
-/// The details by which such an answer is known in a journal.
+/// The details by which such an answer is known in a journal, as [`ToolResult::report`](crate::message::ToolResult::report).
 pub(super) fn details(report: &TaskReport) -> serde_json::Value {
     serde_json::json!({"report": report.id, "attempt": report.attempt, "status": report.status})
-}
-
-/// Whether a message is the answer to a call that waited for this report.
-pub(super) fn is_answered(message: &Message, task: TaskId, attempt: u32) -> bool {
-    let id = task.to_string();
-    message.results().any(|result| result.details["report"] == id.as_str() && result.details["attempt"] == attempt)
 }
 
 fn told(report: &TaskReport, most: Quoted) -> String {

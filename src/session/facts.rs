@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::record::{End, Kind, Record, UNNAMED};
-use crate::message::{Bill, NoteId, Usage, Usd};
+use crate::message::{Bill, NoteId, ToolResult, Usage, Usd};
 
 /// Which notes were consumed: put into the conversation, or set aside for good.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,6 +61,9 @@ impl Facts {
             Record::Dropped { notes, .. } => notes.iter().for_each(|note| self.hear(*note)),
             Record::Posted(posted) => self.given(posted.note.id),
             Record::Report { task, attempt, .. } => self.tell(task, *attempt),
+            Record::ToolResult { message } => {
+                message.results().filter_map(ToolResult::report).for_each(|(task, attempt)| self.tell(task, attempt));
+            }
             Record::Attempt { number } => self.attempt = *number,
             Record::Title { title } => self.title = Some(title.clone()),
             Record::Ended { end } => self.end = Some(end.clone()),
@@ -69,7 +72,6 @@ impl Facts {
             | Record::Assistant { .. }
             | Record::Discarded { .. }
             | Record::ToolStarted { .. }
-            | Record::ToolResult { .. }
             | Record::Reminder { .. }
             | Record::Restored { .. }
             | Record::Compaction(_)

@@ -71,7 +71,7 @@ pub enum Record {
         /// The call.
         call: CallId,
     },
-    /// What a tool answered.
+    /// What a tool answered. Where that is a worker's report, the attempt counts as told with it.
     ToolResult {
         /// A message with one result block.
         message: Arc<Message>,

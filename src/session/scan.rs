@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::EntryId;
 use super::facts::Facts;
 use super::log::{MAX_LINE, Span, VERSION, is_sealed};
-use super::record::{End, Kind};
+use super::record::{End, Kind, Record};
 use super::tree::{Node, Tree};
 use crate::message::{NoteId, Usage, Usd};
 
@@ -183,8 +183,22 @@ impl Scanned {
         }
         match serde_json::from_slice::<Head<'_>>(line) {
             Ok(head) if head.v > VERSION => self.newer = self.newer.max(Some(head.v)),
-            Ok(head) => self.admit(&head, Span { offset: at.offset, len: line.len() }, at),
+            Ok(head) => {
+                self.admit(&head, Span { offset: at.offset, len: line.len() }, at);
+                self.look_for_report(&head, line);
+            }
             Err(error) => self.find(at, &format!("cannot be read ({error}) and was skipped")),
+        }
+    }
+
+    /// The answer to a call may be the only place with a report. Few are, so all others are not read.
+    fn look_for_report(&mut self, head: &Head<'_>, line: &[u8]) {
+        let mark = br#""report":""#;
+        if Kind::parse(&head.kind) == Kind::ToolResult
+            && line.windows(mark.len()).any(|part| part == mark)
+            && let Ok(record) = serde_json::from_slice::<Record>(line)
+        {
+            self.facts.take(&record);
         }
     }
 

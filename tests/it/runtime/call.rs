@@ -8,6 +8,7 @@ use tillerman::event::{AgentEvent, Ending};
 use tillerman::message::{Message, Role};
 use tillerman::model::Model;
 use tillerman::runtime::{News, Source};
+use tillerman::session::{Compaction, Record, Session};
 use tillerman::task::{Brief, TaskId};
 use tokio::sync::Semaphore;
 
@@ -57,10 +58,19 @@ async fn s1_36_s1_34_a_call_waits_for_the_answer_and_nobody_hears_it_twice() {
     assert_eq!(boat.task(1).task().unwrap().brief.agent.as_deref(), Some("researcher"));
     boat.runtime.shutdown().await;
 
-    // The mark can be lost in a crash; the answer in the journal is enough.
+    // The mark can be lost in a crash; the answer in the journal is enough, also when a summary stands in for it.
     std::fs::remove_file(boat.task(1).path().join(".relayed")).unwrap();
     let mut boat = start_with(boat.ground, echo()).await;
     assert_eq!(boat.answer("hello").await, "hello");
+    boat.runtime.shutdown().await;
+    std::fs::remove_file(boat.task(1).path().join(".relayed")).unwrap_or_default();
+    let path = boat.ground.workspace().sessions().join(format!("{}.jsonl", boat.session));
+    let mut session = Session::open(&path).unwrap();
+    let head = vec![Arc::new(Message::user("so far"))];
+    session.append(Record::Compaction(Box::new(Compaction { head, ..Compaction::default() }))).unwrap();
+    drop(session);
+    let mut boat = start_with(boat.ground, echo()).await;
+    assert_eq!(boat.answer("hello").await, "so far, hello");
 }
 
 #[tokio::test]
