@@ -297,6 +297,7 @@ impl State {
             dir: entry.dir.path().to_owned(),
             verified: Vec::new(),
             files: Vec::new(),
+            changed: Vec::new(),
             assumptions: Vec::new(),
             total: Spent::default(),
         };

@@ -12,6 +12,7 @@ use crate::event::{AgentEvent, Observer};
 use crate::message::{CallId, Message, ToolCall, ToolResult};
 use crate::task::{TaskReport, one_line};
 use crate::tool::Toolbox;
+use crate::tools::changed::{Changed, Span, changed};
 use crate::tools::{self, ToolSettings};
 use crate::workspace::policy::{PathPolicy, Profile};
 
@@ -23,6 +24,9 @@ const COMMAND: usize = 120;
 
 /// Files that are kept; beyond them it is only said that there are more.
 const FILES: usize = 200;
+
+/// The same of files that changed while its commands ran.
+const CHANGED: usize = 50;
 
 /// Watches the runs of one worker.
 pub(super) struct Evidence {
@@ -39,6 +43,8 @@ struct Seen {
     files: Vec<String>,
     unlisted: usize,
     commands: Vec<(String, String)>,
+    /// When they ran.
+    spans: Vec<Span>,
 }
 
 /// What a call that is under way does.
@@ -80,6 +86,26 @@ impl Evidence {
         }
     }
 
+    /// Files that changed while its commands ran, besides those that its tools wrote. Whoever else worked in the same tree
+    /// meanwhile may have changed them. Blocks: the whole tree is looked at, once.
+    pub(super) fn changed(&self) -> Vec<String> {
+        let (spans, written) = {
+            let seen = self.lock();
+            (seen.spans.clone(), seen.files.clone())
+        };
+        if spans.is_empty() {
+            return Vec::new();
+        }
+        let Changed { files, cut } = changed(&self.root, &spans);
+        let mut others: Vec<String> = files.iter().map(|file| one_line(file, 300)).collect();
+        others.retain(|file| !written.contains(file));
+        let more = others.len().saturating_sub(CHANGED);
+        others.truncate(CHANGED);
+        others.extend((more > 0).then(|| format!("and {more} more")));
+        others.extend(cut.then(|| "and perhaps more: the workspace is too large to look at all of it".to_owned()));
+        others
+    }
+
     fn begun(&self, call: &ToolCall) {
         let Some(tool) = self.tools.find(&call.name) else { return };
         // A tool may panic here, as where it is called; an observer must not.
@@ -92,6 +118,7 @@ impl Evidence {
 
     fn ended(&self, result: &ToolResult) {
         let mut seen = self.lock();
+        seen.spans.extend(span(&result.details));
         match seen.open.remove(&result.call) {
             Some(Deed::Write(path)) if !result.is_error => {
                 if !path.starts_with(&self.own) {
@@ -144,6 +171,12 @@ fn command(call: &ToolCall) -> Option<String> {
     let args: Value = serde_json::from_str(&call.args.0).ok()?;
     let text = ["command", "cmd", "script"].iter().find_map(|key| args[*key].as_str())?;
     Some(one_line(text, COMMAND)).filter(|command| !command.is_empty())
+}
+
+/// When a command ran, as its tool says.
+fn span(details: &Value) -> Option<Span> {
+    let at = |key: &str| details.get(key)?.as_i64().map(i128::from);
+    Some((at("began_us")?, at("ended_us")?))
 }
 
 /// How a command ended, by what its tool tells people; `None` when it was no command or did not run.

@@ -86,6 +86,8 @@ pub(super) async fn carry_out(job: Job, inbox: Inbox) -> Carried {
     let mut report = report(&job, home, before);
     if let Some(seen) = seen {
         seen.fill(&mut report);
+        // A fault there costs a list that is only for help.
+        report.changed = job.site.on_disk(move || seen.changed()).await.unwrap_or_default();
     }
     Carried::Over(Box::new(close(&job.site, job.dir.clone(), report).await))
 }
@@ -284,6 +286,7 @@ fn report(job: &Job, home: Home, before: Tally) -> TaskReport {
         dir: job.dir.path().to_owned(),
         verified: Vec::new(),
         files: Vec::new(),
+        changed: Vec::new(),
         assumptions: Vec::new(),
         total: Spent::default(),
     };

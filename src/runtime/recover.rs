@@ -161,6 +161,7 @@ fn rebuilt(root: &Path, dir: &TaskDir, task: &Task, journal: &Path) -> TaskRepor
         dir: dir.path().to_owned(),
         verified: Vec::new(),
         files: Vec::new(),
+        changed: Vec::new(),
         assumptions: Vec::new(),
         total: Spent::default(),
     };

@@ -76,6 +76,8 @@ pub(super) struct ResultFront {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    changed_while_it_ran: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     assumptions: Vec<String>,
 }
 
@@ -152,6 +154,7 @@ impl ResultFront {
             cost_all_attempts_unknown_calls: (report.attempt > 1).then_some(report.total.unknown),
             verified: report.verified.clone(),
             files: report.files.clone(),
+            changed_while_it_ran: report.changed.clone(),
             assumptions: report.assumptions.clone(),
         }
     }
@@ -181,6 +184,7 @@ impl ResultFront {
             dir: dir.path().to_owned(),
             verified: self.verified,
             files: self.files,
+            changed: self.changed_while_it_ran,
             assumptions: self.assumptions,
             total: self.cost_all_attempts_unknown_calls.map_or(spent, all),
         }

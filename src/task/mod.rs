@@ -131,6 +131,8 @@ pub struct TaskReport {
     pub verified: Vec<String>,
     /// Files that its tools changed, relative to the workspace where they are in it.
     pub files: Vec<String>,
+    /// Other files below the workspace that changed while its commands ran, by it or by whoever worked there meanwhile.
+    pub changed: Vec<String>,
     /// Questions that nobody answered, and the default that was taken.
     pub assumptions: Vec<String>,
     /// What all attempts so far cost, this one included.

@@ -1,5 +1,6 @@
 //! The built-in tools, one small room each, with the text that the model reads beside it.
 
+pub mod changed;
 mod edit_file;
 mod files;
 mod grep;

@@ -60,9 +60,14 @@ impl Shell {
             spool: truncate::artifact(cx),
         };
         let mut show = |piece: &str| (cx.progress)(piece.to_owned());
+        let began = jiff::Timestamp::now().as_microsecond();
         let run = sandbox::run(&command, &limits, &cx.cancel, &mut show).await;
         let finished = run.map_err(|error| ToolError::new(error.to_string()))?;
-        Ok(self.told(&finished, limits.time, cx))
+        let mut told = self.told(&finished, limits.time, cx);
+        // What changed in between is looked for by these.
+        told.details["began_us"] = began.into();
+        told.details["ended_us"] = jiff::Timestamp::now().as_microsecond().into();
+        Ok(told)
     }
 
     /// The output, and below it what the output does not say.

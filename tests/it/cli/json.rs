@@ -133,6 +133,7 @@ fn a_workers_comings_and_goings_are_lines_of_their_own() {
         dir: PathBuf::from("/w/.tasks/t_003"),
         verified: Vec::new(),
         files: Vec::new(),
+        changed: Vec::new(),
         assumptions: Vec::new(),
         total: Spent::default(),
     };

@@ -7,9 +7,10 @@ use tillerman::event::AgentEvent;
 use tillerman::model::Model;
 use tillerman::runtime::News;
 use tillerman::task::{Brief, TaskId, TaskReport, TaskStatus};
+use tillerman::tools::changed::changed;
 
 use super::restart::start_with;
-use super::{Ask, Ground, boat, calls, played, says};
+use super::{Ask, Ground, boat, calls, eventually, played, says};
 
 fn write(path: &str, content: &str) -> (&'static str, Value) {
     ("write_file", json!({"path": path, "content": content}))
@@ -89,6 +90,55 @@ async fn what_was_run_after_the_last_change_and_which_files_changed_are_told_by_
         "> All 57 tests pass, I changed nothing.",
     ];
     assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn files_that_commands_change_are_told_apart_from_those_that_tools_write() {
+    let model = steps(
+        vec![
+            write("src/a.rs", "one"),
+            shell("echo two >> src/a.rs; mkdir -p new/deep; echo x > new/deep/b.txt; mv old.txt renamed.txt"),
+            shell("echo y > ignored.log; echo z > .tasks/t_001/notes.md; rm gone.txt"),
+        ],
+        "done",
+    );
+    let ground = Ground::new();
+    let put = |path: &str| std::fs::write(ground.root().join(path), "before").unwrap();
+    ["old.txt", "gone.txt", "untouched.txt"].into_iter().for_each(put);
+    std::fs::write(ground.root().join(".gitignore"), "*.log\n").unwrap();
+    let made = std::fs::metadata(ground.root().join(".gitignore")).unwrap().modified().unwrap();
+    eventually("the clock stands still", || made.elapsed().is_ok_and(|age| age.as_millis() > 60)).await;
+    let mut boat = start_with(ground, model).await;
+    let brief = Brief { body: "Mend it.".into(), touches: vec!["src".into()], ..Brief::default() };
+    boat.runtime.dispatch(&boat.session, brief).await.unwrap();
+    let report = boat.task_ended(1).await;
+    boat.idle().await;
+    assert_eq!(report.files, ["src/a.rs"]);
+    assert_eq!(report.changed, ["new/deep/b.txt", "renamed.txt"]);
+    assert_eq!(boat.task(1).result().unwrap().unwrap().changed, report.changed, "result.md tells the same");
+    let message = boat.runtime.transcript(&boat.session).await.unwrap()[0].text();
+    let told = "\nchanged while its commands ran, by them or by others:\n> new/deep/b.txt\n> renamed.txt\n";
+    assert!(message.contains(told), "{message}");
+}
+
+/// Prints what it takes to look at a large tree, for whoever wants to know: the number is in ADR 0025.
+#[test]
+fn fifty_thousand_files_are_looked_at_in_bounded_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let many = if crate::battery::every() { 50_000 } else { 2_000 };
+    for number in 0..many {
+        let dir = root.join(format!("d{}", number / 100));
+        if number % 100 == 0 {
+            std::fs::create_dir(&dir).unwrap();
+        }
+        std::fs::write(dir.join(number.to_string()), "x").unwrap();
+    }
+    let now = || i128::from(jiff::Timestamp::now().as_microsecond());
+    let began = now() + 1_000_000;
+    let (looked, time) = (std::time::Instant::now(), changed(&root, &[(began, began + 1)]));
+    println!("{many} files looked at in {:?}", looked.elapsed());
+    assert!(time.files.is_empty() && !time.cut, "{time:?}");
 }
 
 #[tokio::test]

@@ -48,6 +48,7 @@ fn report(dir: &TaskDir) -> TaskReport {
         dir: dir.path().to_owned(),
         verified: vec!["cargo test: exit 0".to_owned()],
         files: vec!["src/main.rs".to_owned()],
+        changed: vec!["Cargo.lock".to_owned()],
         assumptions: vec!["q_001 JWT or cookie? jwt".to_owned()],
         total: Spent { known: Usd(12_345_678), unknown: 1 },
     }

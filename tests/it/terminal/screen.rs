@@ -150,6 +150,7 @@ fn a_worker_is_told_by_its_news_and_by_the_notes_it_has_seen() {
         dir: PathBuf::from("/w/.tasks/t_004"),
         verified: Vec::new(),
         files: Vec::new(),
+        changed: Vec::new(),
         assumptions: Vec::new(),
         total: Spent::default(),
     };

@@ -78,6 +78,7 @@ fn a_tasks_end_says_how_when_and_where() {
         dir: PathBuf::from("/w/.tasks/t_004"),
         verified: Vec::new(),
         files: Vec::new(),
+        changed: Vec::new(),
         assumptions: Vec::new(),
         total: Spent::default(),
     };
