@@ -153,6 +153,7 @@ fn of_role(role: &Role) -> String {
     };
     let own = [
         role.model.as_ref().map(|model| format!("model {model}")),
+        role.effort.as_ref().map(|effort| format!("effort {effort}")),
         role.tools.as_ref().map(|tools| list("tools", tools)),
         (!role.without.is_empty()).then(|| format!("without {}", role.without.join(" "))),
         role.skills.as_ref().map(|skills| list("skills", skills)),

@@ -81,15 +81,7 @@ impl<'a> Checked<'a> {
 
     /// How every model is asked.
     pub(super) fn settings(&self) -> Result<Settings, ConfigError> {
-        let efforts = [
-            ("off", Effort::Off),
-            ("minimal", Effort::Minimal),
-            ("low", Effort::Low),
-            ("medium", Effort::Medium),
-            ("high", Effort::High),
-            ("max", Effort::Max),
-        ];
-        let effort = self.raw.get("effort").map(|_| self.word("effort", &efforts, Effort::Medium)).transpose()?;
+        let effort = self.raw.get("effort").map(|_| self.word("effort", &Effort::WORDS, Effort::Medium)).transpose()?;
         let protocols = [("native", Protocol::Native), ("react", Protocol::React), ("auto", Protocol::Auto)];
         let protocol = self.word("protocol", &protocols, Protocol::Auto)?;
         let Some(setting) = self.raw.get("temperature") else {
@@ -205,7 +197,7 @@ impl<'a> Checked<'a> {
         let from = self.word("agents", &words, AgentsFrom::Everywhere)?;
         let key = "agents_folder";
         let folder = self.raw.get(key).map(|setting| self.text(setting, key, "a folder, like team/agents"));
-        Ok(Agents { from, folder: folder.transpose()?.map(|folder| root.join(folder)) })
+        Ok(Agents { from, folder: folder.transpose()?.map(|folder| root.join(folder)), foreign: None })
     }
 
     pub(super) fn authority(&self) -> Result<Authority, ConfigError> {

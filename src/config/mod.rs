@@ -102,6 +102,8 @@ pub struct Agents {
     pub from: AgentsFrom,
     /// One more folder of them, whose files go before all others of the same name.
     pub folder: Option<PathBuf>,
+    /// `~/.claude/agents`, where the person keeps agents for another program; all others go before them.
+    pub foreign: Option<PathBuf>,
 }
 
 /// Where named agents come from.
@@ -114,6 +116,10 @@ pub enum AgentsFrom {
     BuiltIn,
     /// Nowhere: all workers are plain ones.
     Nowhere,
+}
+
+fn foreign_agents(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    env("HOME").filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".claude/agents"))
 }
 
 /// When a journal is forced to the disk.
@@ -259,7 +265,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         ])?,
         whole: Budget::default(),
         crew: checked.crew()?,
-        agents: checked.agents(workspace.root())?,
+        agents: Agents { foreign: foreign_agents(env), ..checked.agents(workspace.root())? },
         authority: checked.authority()?,
         shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
         profile: checked.profile()?,

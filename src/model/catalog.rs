@@ -40,11 +40,14 @@ pub struct Models {
     pub(super) confirmed: Arc<Confirmed>,
     /// What was found of servers on one's own machine; `None` when they are not looked for.
     pub(super) local: Option<Arc<Around>>,
-    made: Arc<Mutex<HashMap<ModelId, Arc<dyn Model>>>>,
+    made: Arc<Mutex<Made>>,
     pub(super) http: Arc<Http>,
     governors: Arc<Governors>,
     settings: Settings,
 }
+
+/// Models that were asked for already, by how hard they think where that is not what the settings say.
+type Made = HashMap<(ModelId, Option<Effort>), Arc<dyn Model>>;
 
 /// What a person wants of every model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -277,11 +280,20 @@ impl Models {
     /// # Errors
     /// Every [`NoModel`] but [`NoModel::NotAModel`].
     pub fn get(&self, id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
+        self.thinking(id, None)
+    }
+
+    /// The same, asked for this much thinking instead of what the settings say, where it is known how.
+    ///
+    /// # Errors
+    /// As [`Models::get`].
+    pub fn thinking(&self, id: &ModelId, effort: Option<Effort>) -> Result<Arc<dyn Model>, NoModel> {
         if let Some(own) = self.only.as_ref().or_else(|| self.own.get(id)) {
             return Ok(own.clone());
         }
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(model) = made.get(id) {
+        let key = (id.clone(), effort);
+        if let Some(model) = made.get(&key) {
             return Ok(model.clone());
         }
         let model = match id.provider.as_str() {
@@ -292,10 +304,11 @@ impl Models {
                 let figures = self.figures(door, &id.model);
                 let near = if figures.id.is_empty() { self.near(door, &id.model) } else { Vec::new() };
                 let known = Known { id: id.clone(), figures, near };
-                door.open(known, &self.http, &self.governors, &self.settings)?
+                let settings = Settings { effort: effort.or(self.settings.effort), ..self.settings };
+                door.open(known, &self.http, &self.governors, &settings)?
             }
         };
-        made.insert(id.clone(), model.clone());
+        made.insert(key, model.clone());
         Ok(model)
     }
 

@@ -139,6 +139,28 @@ pub enum Effort {
     Max,
 }
 
+impl Effort {
+    /// All of them by their words.
+    pub const WORDS: [(&'static str, Effort); 6] = [
+        ("off", Effort::Off),
+        ("minimal", Effort::Minimal),
+        ("low", Effort::Low),
+        ("medium", Effort::Medium),
+        ("high", Effort::High),
+        ("max", Effort::Max),
+    ];
+
+    /// The one of this word, also by the words that others have for the ends of the scale.
+    pub fn of(word: &str) -> Option<Effort> {
+        let word = match word.trim().to_ascii_lowercase().as_str() {
+            "none" | "false" => "off".to_owned(),
+            "xhigh" => "max".to_owned(),
+            word => word.to_owned(),
+        };
+        Effort::WORDS.iter().find(|(known, _)| *known == word).map(|(_, effort)| *effort)
+    }
+}
+
 /// Where a door differs from its format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -20,6 +20,8 @@ pub struct Role {
     pub description: String,
     /// `provider/model`, or `None` for the model that workers have.
     pub model: Option<String>,
+    /// How hard it thinks, in the word of its file; `None` leaves it to the settings.
+    pub effort: Option<String>,
     /// The tools it has, by our names; `None` for all (S1-33).
     pub tools: Option<Vec<String>>,
     /// Tools it does not have, whatever `tools` says.
@@ -59,6 +61,8 @@ impl Role {
 pub struct Scope<'a> {
     /// Only those that are built in.
     pub built_in: bool,
+    /// A folder of the person's, kept for another program; those of the home go before it.
+    pub foreign: Option<&'a Path>,
     /// One more folder of them, which goes before all others (S1-32).
     pub folder: Option<&'a Path>,
     /// What there is to name; without it nothing that a file names is doubted.
@@ -74,6 +78,8 @@ pub struct Known<'a> {
     pub skills: &'a [String],
     /// Says why a model cannot be had, if it cannot.
     pub model: &'a dyn Fn(&str) -> Option<String>,
+    /// Says why that model, or the one that workers have, cannot be asked for an effort, if it cannot.
+    pub effort: &'a dyn Fn(Option<&str>, &str) -> Option<String>,
 }
 
 /// The named agents of a workspace, sorted by name. Cheap to clone.

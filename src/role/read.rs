@@ -28,6 +28,7 @@ pub(super) fn all(workspace: &Workspace, scope: Scope) -> (Vec<Role>, Vec<Notice
         }
     }
     if !scope.built_in {
+        scope.foreign.iter().for_each(|folder| found.search(Layer::Home, folder));
         found.search(Layer::Home, &workspace.home().join("agents"));
         for place in PLACES {
             found.search(Layer::Workspace, &workspace.root().join(place));
@@ -94,6 +95,7 @@ impl Found<'_> {
             without: names(front, "disallowedTools")?.map(ours).unwrap_or_default(),
             skills: names(front, "skills")?,
             model: self.model(path, front),
+            effort: effort(front),
             max_turns: self.max_turns(path, front),
             budget: budget(front)?,
             background: self.background(path, front),
@@ -167,6 +169,7 @@ impl Found<'_> {
     /// Tools, skills and models that do not exist. They cost only themselves, but whoever named them should know.
     fn look_at_names(&mut self, role: &Role, front: &Value) {
         let Some(known) = self.known else { return };
+        self.look_at_effort(role, known);
         let is_tool = |tool: &str| words::is_everything(tool) || known.tools.contains(&words::ours(tool));
         for written in ["tools", "disallowedTools"].into_iter().filter_map(|field| words::written(front, field)) {
             self.look_at_list(
@@ -184,6 +187,13 @@ impl Found<'_> {
         if let Some(why) = role.model.as_deref().and_then(|model| (known.model)(model)) {
             let line = markdown::line_of(&role.path, "model");
             self.void(&role.path, line, &format!("{why}; tasks for {} are refused until then", role.name));
+        }
+    }
+
+    fn look_at_effort(&mut self, role: &Role, known: Known) {
+        let doubt = |effort: &str| (known.effort)(role.model.as_deref(), effort);
+        if let Some(why) = role.effort.as_deref().and_then(doubt) {
+            self.remark(&role.path, Some("effort"), &format!("effort has no effect: {why}"));
         }
     }
 
@@ -223,6 +233,11 @@ fn placed(path: &Path, line: Option<usize>, what: &str) -> String {
 
 fn text(front: &Value, field: &str) -> Option<String> {
     front[field].as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// YAML 1.1 readers taught people that a bare `off` is a truth value.
+fn effort(front: &Value) -> Option<String> {
+    text(front, "effort").or_else(|| (front["effort"] == Value::Bool(false)).then(|| "off".to_owned()))
 }
 
 fn budget(front: &Value) -> Result<Budget, String> {

@@ -19,16 +19,17 @@ const TOOLS: [(&str, &str); 12] = [
 ];
 
 /// Fields that other programs know and that change nothing here; a person who wrote one should not rely on it.
-pub(super) const WITHOUT_EFFECT: [&str; 6] = ["permissionMode", "mcpServers", "hooks", "memory", "isolation", "effort"];
+pub(super) const WITHOUT_EFFECT: [&str; 5] = ["permissionMode", "mcpServers", "hooks", "memory", "isolation"];
 
 /// Fields that say something about the file.
 pub(super) const ABOUT: [&str; 4] = ["title", "tags", "version", "color"];
 
 /// Our fields, each with the other names it has.
-pub(super) const FIELDS: [(&str, &[&str]); 9] = [
+pub(super) const FIELDS: [(&str, &[&str]); 10] = [
     ("name", &[]),
     ("description", &[]),
     ("model", &[]),
+    ("effort", &[]),
     ("tools", &["allowedTools", "allowed_tools", "allowed-tools"]),
     ("disallowedTools", &["disallowed_tools", "disallowed-tools"]),
     ("skills", &[]),

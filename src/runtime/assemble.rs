@@ -11,6 +11,7 @@ use super::{history, ledger, purse};
 use crate::agent::{Agent, Limits, Summariser};
 use crate::markdown::Notice;
 use crate::message::Budget;
+use crate::model::provider::Effort;
 use crate::model::{Model, ModelId};
 use crate::prompt::{self, Sources};
 use crate::role::Role;
@@ -114,12 +115,15 @@ pub(super) fn fits(site: &Site, brief: &Brief) -> Result<(ModelId, Budget), Stri
 fn worker_model(site: &Site, brief: &Brief, role: Option<&Role>) -> Result<Arc<dyn Model>, String> {
     let config = &site.config;
     let named = brief.model.as_deref().or_else(|| role.and_then(|role| role.model.as_deref()));
+    // A word that is none was told of where the file was read.
+    let effort = role.and_then(|role| Effort::of(role.effort.as_deref()?));
+    let model = |id: &ModelId| site.thinking(id, effort).map_err(text);
     match (named, &config.cast.worker) {
-        (Some(named), _) => model(site, &config.models.read(named).map_err(text)?),
+        (Some(named), _) => model(&config.models.read(named).map_err(text)?),
         (None, Some(worker)) => {
-            model(site, &worker.id).map_err(|why| format!("{why} ({} is named in {})", worker.key, worker.from))
+            model(&worker.id).map_err(|why| format!("{why} ({} is named in {})", worker.key, worker.from))
         }
-        (None, None) => model(site, &config.choice.id),
+        (None, None) => model(&config.choice.id),
     }
 }
 

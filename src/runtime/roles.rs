@@ -1,7 +1,8 @@
 //! The named agents that a configuration allows, and what their files name that does not exist. How a file is read is
 //! the business of `role`.
 
-use crate::config::{AgentsFrom, Config};
+use crate::config::{Agents, AgentsFrom, Config};
+use crate::model::provider::Effort;
 use crate::role::{Known, Role, Roles, Scope};
 use crate::skill::Skills;
 use crate::task::Brief;
@@ -28,8 +29,24 @@ pub fn named_agents(config: &Config, skills: &Skills, extra: &[std::sync::Arc<dy
         let model = config.models.read(named).and_then(|id| config.models.get(&id));
         model.err().map(|why| why.to_string())
     };
-    let known = Known { tools: &tools, skills: &skills, model: &model };
-    Roles::within(&config.workspace, Scope { built_in, folder: config.agents.folder.as_deref(), known: Some(known) })
+    let effort = |named: Option<&str>, word: &str| doubt(config, named, word);
+    let known = Some(Known { tools: &tools, skills: &skills, model: &model, effort: &effort });
+    let Agents { folder, foreign, .. } = &config.agents;
+    Roles::within(&config.workspace, Scope { built_in, foreign: foreign.as_deref(), folder: folder.as_deref(), known })
+}
+
+/// Why a role cannot have this effort.
+fn doubt(config: &Config, named: Option<&str>, word: &str) -> Option<String> {
+    let Some(effort) = Effort::of(word) else {
+        let words = Effort::WORDS.map(|(word, _)| word).join(", ");
+        return Some(format!("`{word}` is none of {words}"));
+    };
+    let worker = || config.cast.worker.as_ref().map_or(&config.choice.id, |named| &named.id).clone();
+    // One that cannot be had is told as that.
+    let id = named.map_or_else(|| Some(worker()), |named| config.models.read(named).ok())?;
+    let is_model = !["pilot", "scripted"].contains(&id.provider.as_str());
+    (is_model && !config.models.knows_effort(&id, effort))
+        .then(|| format!("nothing is known of how to ask {id} for it"))
 }
 
 /// The named agent that a brief asks for.

@@ -18,6 +18,7 @@ use crate::config::{self, Config};
 use crate::ledger::Ledger;
 use crate::model::catalog::NoModel;
 use crate::model::fallback::Fallbacks;
+use crate::model::provider::Effort;
 use crate::model::tokens::Counters;
 use crate::model::{Model, ModelId};
 use crate::session::{Durability, SessionId};
@@ -81,7 +82,12 @@ impl Site {
 
     /// The model, with those behind it that stand in while it is down. What comes of it is recorded, if that is wished.
     pub(super) fn model(&self, id: &ModelId) -> Result<Arc<dyn Model>, NoModel> {
-        let model = self.unrecorded(id)?;
+        self.thinking(id, None)
+    }
+
+    /// The same, asked for this much thinking.
+    pub(super) fn thinking(&self, id: &ModelId, effort: Option<Effort>) -> Result<Arc<dyn Model>, NoModel> {
+        let model = self.fallbacks.behind(self.config.models.thinking(id, effort)?);
         Ok(match &self.config.recorder {
             Some(recorder) => recorder.watch(model),
             None => model,

@@ -49,13 +49,14 @@ fn researcher_and_reviewer_are_built_in_and_in_the_catalogue() {
 
 #[test]
 fn every_field_reaches_its_place() {
-    let text = "---\nname: prober\ndescription: Runs\n  tests.\nmodel: openai/gpt-x\ntools: [shell, read_file]\n\
+    let text = "---\nname: prober\ndescription: Runs\n  tests.\nmodel: openai/gpt-x\neffort: high\ntools: [shell, read_file]\n\
                 skills: coding, writing\nmax_steps: 12\nbackground: true\nlimits: {usd: 0.50, turns: 9}\n---\n\nTest this: {{task}}\n\nAgain: {{task}}\n";
     let (_dir, base, roles) = roles(&[("ws/agents/t.md", text)]);
     let expected = Role {
         name: "prober".to_owned(),
         description: "Runs tests.".to_owned(),
         model: Some("openai/gpt-x".to_owned()),
+        effort: Some("high".to_owned()),
         tools: Some(words(&["shell", "read_file"])),
         without: Vec::new(),
         skills: Some(words(&["coding", "writing"])),
@@ -138,7 +139,7 @@ fn mistakes_are_named_with_file_and_line_and_cost_only_themselves() {
         "role left out: the frontmatter of ws/agents/c.md is wrong at line 2, column 8: mapping values are not allowed in this context",
         "ws/agents/a.md line 6: model sonnet is no PROVIDER/MODEL; it gets the model that workers have",
         "ws/agents/a.md line 3: max_turns is ignored: it must be a whole number from 1",
-        "ws/agents/a.md line 4: unknown field `foo`; known are name, description, model, tools, disallowedTools, skills, \
+        "ws/agents/a.md line 4: unknown field `foo`; known are name, description, model, effort, tools, disallowedTools, skills, \
          maxTurns, budget, background",
         "ws/agents/a.md line 5: the field `hooks` has no effect here",
         "ws/agents/b.md: role left out: its frontmatter has no description",
@@ -158,7 +159,7 @@ fn names_of_what_does_not_exist_are_told_with_their_line() {
     let files = [
         (
             "ws/agents/a.md",
-            "---\ndescription: x\nmodel: nowhere/m\ntools:\n  - Read\n  - NoSuch(a, b)\ndisallowedTools: Bash, Gone\n\
+            "---\ndescription: x\nmodel: nowhere/m\neffort: off\ntools:\n  - Read\n  - NoSuch(a, b)\ndisallowedTools: Bash, Gone\n\
              skills: [coding, sailing]\n---\nNoSuch\n",
         ),
         ("ws/agents/all.md", "---\ndescription: x\ntools: all\n---\n"),
@@ -167,14 +168,16 @@ fn names_of_what_does_not_exist_are_told_with_their_line() {
     let workspace = Workspace::open(&base.join("ws"), &base.join("home")).unwrap();
     let (tools, skills) = (words(&["read_file", "shell"]), words(&["coding"]));
     let model = |name: &str| Some(format!("there is no {name}"));
-    let known = Some(Known { tools: &tools, skills: &skills, model: &model });
+    let effort = |model: Option<&str>, effort: &str| Some(format!("{effort} of {model:?}"));
+    let known = Some(Known { tools: &tools, skills: &skills, model: &model, effort: &effort });
     let found = Roles::within(&workspace, Scope { known, ..Scope::default() });
     let own = |notice: &str| notice.strip_prefix(&format!("{}/", base.display())).map(str::to_owned);
     let told: Vec<String> = found.notices().iter().filter_map(|notice| own(&notice.to_string())).collect();
     let expected = [
-        "ws/agents/a.md line 6: there is no tool NoSuch(a, b); there are read_file, shell",
-        "ws/agents/a.md line 7: there is no tool Gone; there are read_file, shell",
-        "ws/agents/a.md line 8: there is no skill sailing; there are coding",
+        "ws/agents/a.md line 4: effort has no effect: off of Some(\"nowhere/m\")",
+        "ws/agents/a.md line 7: there is no tool NoSuch(a, b); there are read_file, shell",
+        "ws/agents/a.md line 8: there is no tool Gone; there are read_file, shell",
+        "ws/agents/a.md line 9: there is no skill sailing; there are coding",
         "ws/agents/a.md line 3: there is no nowhere/m; tasks for a are refused until then",
     ];
     assert_eq!(told, expected);
@@ -194,7 +197,13 @@ fn s1_32_a_folder_of_ones_own_goes_first_and_the_workspace_can_be_left_out() {
     };
     let team = base.join("team");
     assert_eq!(own(Scope { folder: Some(&team), ..Scope::default() }), ["a of workspace", "b of team"]);
-    assert_eq!(own(Scope { folder: Some(&team), built_in: true, known: None }), ["b of team"]);
+    let only = Scope { folder: Some(&team), built_in: true, ..Scope::default() };
+    assert_eq!(own(only), ["b of team"]);
+    let foreign = base.join("claude");
+    fs::create_dir(&foreign).unwrap();
+    ["a", "c"].iter().for_each(|name| fs::write(foreign.join(format!("{name}.md")), file("another program")).unwrap());
+    let with = Scope { foreign: Some(&foreign), ..Scope::default() };
+    assert_eq!(own(with), ["a of workspace", "b of workspace", "c of another program"]);
     assert_eq!(own(Scope { built_in: true, ..Scope::default() }), [""; 0]);
     let gone = base.join("gone");
     let found = Roles::within(&workspace, Scope { folder: Some(&gone), ..Scope::default() });

@@ -149,7 +149,7 @@ fn every_setting_reaches_its_place() {
     assert_eq!(config.crew, CrewLimits { running: 1, queued: 0, depth: 0 });
     assert_eq!(config.tools, Some(vec!["shell".to_owned(), "list".to_owned()]));
     let folder = Some(config.workspace.root().join("team/agents"));
-    assert_eq!(config.agents, Agents { from: AgentsFrom::BuiltIn, folder });
+    assert_eq!(config.agents, Agents { from: AgentsFrom::BuiltIn, folder, foreign: None });
     assert_eq!(config.shell_timeout, Duration::from_secs(9));
     assert_eq!((config.profile, config.durability), (Profile::Curated, Durability::Off));
     let config = Scene::new().env("TILLERMAN_TOOLS", " shell, list ,").env("TILLERMAN_MAX_TOKENS", "8_000").config();

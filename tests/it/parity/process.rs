@@ -141,6 +141,30 @@ fn s3_50_to_s3_52_s3_61_sessions_traces_and_logs_are_files_of_their_own() {
     assert!(main.contains("please look") && main.contains("on it") && main.contains("it is done"), "{main}");
 }
 
+/// Whether it is kept in the workspace or where another program keeps its own (W17, U17).
+#[test]
+fn u17_an_agent_thinks_as_hard_as_its_file_says() {
+    for folder in ["ws/agents", ".claude/agents"] {
+        let server = Server::answer(|request: &Captured| {
+            let is_main = request.contains(r#""name":"dispatch""#);
+            match is_main && request.results().is_empty() && request.last_user() == "please think" {
+                true => says().call("c1", "dispatch", json!({"task": "think", "agent": "thinker"})).into(),
+                false => says().text("thought").into(),
+            }
+        });
+        let place = Place::new();
+        let folder = place.folder.path().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = "---\nname: thinker\ndescription: d\neffort: high\n---\nThink.\n";
+        std::fs::write(folder.join("thinker.md"), file).unwrap();
+        place.run(&server, &["run", "--wait", "please think"]);
+        let efforts: Vec<Value> =
+            server.requests().iter().map(|asked| asked.body["output_config"]["effort"].clone()).collect();
+        assert!(efforts.contains(&json!("high")) && efforts[0].is_null(), "{efforts:?}");
+        assert_eq!(efforts.iter().filter(|effort| !effort.is_null()).count(), 1, "only its own call: {efforts:?}");
+    }
+}
+
 #[test]
 fn s2_01_everything_that_is_kept_is_text() {
     let server = Server::answer(dispatching);
