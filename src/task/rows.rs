@@ -82,12 +82,6 @@ impl Rows {
         }
     }
 
-    /// How many there are; at least one.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     /// One brief for each row, in their order: `{{column}}` in title and body gives way to what the row says there.
     /// What is filled in is not looked at again, so a cell with braces stays as it is.
     ///

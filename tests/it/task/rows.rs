@@ -11,7 +11,6 @@ fn template(title: &str, body: &str) -> Brief {
 fn filled(table: &str, title: &str, body: &str) -> Result<Vec<(String, String)>, String> {
     let rows = Rows::read(table).map_err(|error| error.to_string())?;
     let briefs = rows.fill(&template(title, body)).map_err(|error| error.to_string())?;
-    assert_eq!(briefs.len(), rows.len());
     assert!(briefs.iter().all(|brief| brief.agent.as_deref() == Some("coder")), "the rest is the template's");
     Ok(briefs.into_iter().map(|brief| (brief.title, brief.body)).collect())
 }
@@ -61,7 +60,7 @@ fn a_table_that_makes_no_tasks_is_refused_with_its_line() {
 #[test]
 fn r08_a_table_is_not_read_beyond_its_limits() {
     let rows = |count: usize| format!("n\n{}", (0..count).map(|n| format!("{n}\n")).collect::<String>());
-    assert_eq!(Rows::read(&rows(MAX_ROWS)).map(|rows| rows.len()), Ok(MAX_ROWS));
+    assert_eq!(filled(&rows(MAX_ROWS), "", "{{n}}").map(|tasks| tasks.len()), Ok(MAX_ROWS));
     assert_eq!(Rows::read(&rows(MAX_ROWS + 1)), Err(RowsError::TooMany));
     assert_eq!(Rows::read(&"{\"n\":1}\n".repeat(MAX_ROWS + 1)), Err(RowsError::TooMany));
     assert_eq!(Rows::read(&"x".repeat(MAX_TABLE + 1)), Err(RowsError::TooLong));
