@@ -8,47 +8,28 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use tillerman::agent::{self, Agent, Limits, Outcome, inbox};
 use tillerman::event::Events;
-use tillerman::message::{Block, CallId, Message, NoteId, RawArgs, Role, ToolCall, ToolSpec, Usage};
+use tillerman::message::{NoteId, RawArgs, ToolSpec, Usage};
+use tillerman::model::Model;
 use tillerman::model::tokens::Counter;
-use tillerman::model::{Delta, Model, ModelError, ModelId, Reply, Request, Stop};
 use tillerman::session::{Durability, Record, Session};
 use tillerman::tool::{Tool, ToolContext, ToolError, ToolOutput, Toolbox};
 
 use crate::patience::alone;
+use crate::runtime::{calls, played_as, says};
 
 /// A model that calls a tool in so many turns, and sums up when it is asked to.
-struct Endless {
-    id: ModelId,
-    turns: usize,
-    turn: AtomicUsize,
-}
-
-impl Model for Endless {
-    fn id(&self) -> &ModelId {
-        &self.id
-    }
-
-    fn reply<'a>(
-        &'a self,
-        request: Request<'a>,
-        _: &'a mut (dyn FnMut(Delta) + Send),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        let first = request.messages.first().map(|message| message.text()).unwrap_or_default();
-        let blocks = match first.starts_with("<transcript>") {
-            true => vec![Block::text("It went on and on.")],
-            false => match self.turn.fetch_add(1, Ordering::SeqCst) {
-                turn if turn < self.turns => {
-                    let args = RawArgs(json!({ "turn": turn }).to_string());
-                    vec![Block::Call(ToolCall { id: CallId(format!("c{turn}")), name: "speak".to_owned(), args })]
-                }
-                _ => vec![Block::text("done")],
+fn endless(turns: usize) -> Arc<dyn Model> {
+    let turn = AtomicUsize::new(0);
+    played_as("scripted/endless", Usage::default(), move |ask| {
+        let message = match ask.first().starts_with("<transcript>") {
+            true => says("It went on and on."),
+            false => match turn.fetch_add(1, Ordering::SeqCst) {
+                turn if turn < turns => calls([("speak", json!({ "turn": turn }))]),
+                _ => says("done"),
             },
         };
-        let message = Message { role: Role::Assistant, blocks };
-        let stop = if message.calls().next().is_some() { Stop::ToolUse } else { Stop::EndTurn };
-        let reply = Reply { message, usage: Usage::default(), stop, model: self.id.clone(), cost: None };
-        Box::pin(async move { Ok(reply) })
-    }
+        std::future::ready(message)
+    })
 }
 
 /// A tool whose every output is another one of so many bytes.
@@ -93,7 +74,7 @@ fn play(turns: usize, bytes: usize) -> (usize, usize) {
     let spec = ToolSpec { name: "speak".to_owned(), description: "Speaks.".into(), schema, read_only: true };
     let tool = Speak { spec, bytes, spoken: AtomicUsize::new(0), half: half.clone(), turns };
     let agent = Agent {
-        model: Arc::new(Endless { id: ModelId::parse("scripted/endless").unwrap(), turns, turn: AtomicUsize::new(0) }),
+        model: endless(turns),
         summariser: None,
         counter: Counter::default(),
         tools: Toolbox::new(vec![Arc::new(tool)]).unwrap(),

@@ -82,6 +82,8 @@ impl Ask {
 /// A model that a test plays.
 pub(super) struct Played {
     id: ModelId,
+    /// Of each call.
+    usage: Usage,
     play: Box<dyn Fn(Ask) -> BoxFuture<'static, Message> + Send + Sync>,
 }
 
@@ -105,8 +107,7 @@ impl Model for Played {
         Box::pin(async move {
             let message = message.await;
             let stop = if message.calls().next().is_some() { Stop::ToolUse } else { Stop::EndTurn };
-            let usage = Usage { input: 10, output: 2, ..Usage::default() };
-            Ok(Reply { message, usage, stop, model: self.id.clone(), cost: None })
+            Ok(Reply { message, usage: self.usage, stop, model: self.id.clone(), cost: None })
         })
     }
 }
@@ -115,8 +116,16 @@ pub(super) fn played<F>(name: &str, play: impl Fn(Ask) -> F + Send + Sync + 'sta
 where
     F: Future<Output = Message> + Send + 'static,
 {
-    let id = ModelId { provider: "played".to_owned(), model: name.to_owned() };
-    Arc::new(Played { id, play: Box::new(move |ask| Box::pin(play(ask))) })
+    played_as(&format!("played/{name}"), Usage { input: 10, output: 2, ..Usage::default() }, play)
+}
+
+/// The same under the name of a real one, with what each call takes.
+pub(super) fn played_as<F>(id: &str, usage: Usage, play: impl Fn(Ask) -> F + Send + Sync + 'static) -> Arc<dyn Model>
+where
+    F: Future<Output = Message> + Send + 'static,
+{
+    let id = ModelId::parse(id).unwrap();
+    Arc::new(Played { id, usage, play: Box::new(move |ask| Box::pin(play(ask))) })
 }
 
 pub(super) fn says(text: impl Into<String>) -> Message {

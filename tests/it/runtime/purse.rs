@@ -4,78 +4,53 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tillerman::event::Ending;
 use tillerman::message::{Budget, Message, Usage, Usd};
-use tillerman::model::{Delta, Model, ModelError, ModelId, Reply, Request, Stop};
+use tillerman::model::Model;
 use tillerman::runtime::{ControlError, Open, Runtime};
 use tillerman::task::{Brief, TaskId, TaskReport, TaskStatus};
 
-use super::{Boat, Ground, boat_with, calls, read, says};
+use super::{Ask, Boat, Ground, boat_with, calls, played_as, read, says};
 
 /// Five thousand tokens in, a hundred out: at two and ten dollars a million, 1.1 cents a call.
 const USAGE: Usage = Usage { input: 5_000, output: 100, cache_read: 0, cache_write: 0, reasoning: 0 };
 const CALL: u64 = 11_000_000;
 
-/// A model whose price is known. Its workers never come to an end by themselves, unless their task says so.
-struct Eager {
-    id: ModelId,
-    asked: AtomicU32,
+/// A model whose price is known, if it is one that there is, and how often it was asked. Its workers never come to an end by
+/// themselves, unless their task says so.
+fn eager(id: &str) -> (Arc<dyn Model>, Arc<AtomicU32>) {
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = asked.clone();
+    let model = played_as(id, USAGE, move |ask| {
+        count.fetch_add(1, Ordering::SeqCst);
+        async move {
+            tokio::task::yield_now().await;
+            answer(&ask)
+        }
+    });
+    (model, asked)
 }
 
-fn eager(id: &str) -> Arc<Eager> {
-    Arc::new(Eager { id: ModelId::parse(id).unwrap(), asked: AtomicU32::new(0) })
+fn sonnet() -> Arc<dyn Model> {
+    eager("anthropic/claude-sonnet-5-5").0
 }
 
-fn sonnet() -> Arc<Eager> {
-    eager("anthropic/claude-sonnet-5-5")
-}
-
-impl Eager {
-    fn asked(&self) -> u32 {
-        self.asked.load(Ordering::SeqCst)
-    }
-}
-
-fn answer(messages: &[Arc<Message>], may_call: bool) -> Message {
-    let first = messages.first().map(|message| message.text()).unwrap_or_default();
-    let last = messages.last().map(|message| message.text()).unwrap_or_default();
-    if !first.starts_with("Task t_") {
-        let dispatch = last.strip_prefix("dispatch ").map(|args| serde_json::from_str::<Value>(args).unwrap());
-        let told = messages.last().and_then(|message| message.results().next().map(|result| result.output.clone()));
-        return match (dispatch, told) {
-            (Some(args), _) => calls([("dispatch", args)]),
-            (None, told) => says(told.unwrap_or_else(|| "noted".to_owned())),
+fn answer(ask: &Ask) -> Message {
+    if !ask.is_worker() {
+        let dispatch = ask.last().strip_prefix("dispatch ").map(|args| serde_json::from_str::<Value>(args).unwrap());
+        return match dispatch {
+            Some(args) => calls([("dispatch", args)]),
+            None => says(ask.outputs().into_iter().next().unwrap_or_else(|| "noted".to_owned())),
         };
     }
-    if first.contains("Lead three.") && messages.len() == 1 {
+    if ask.first().contains("Lead three.") && ask.messages.len() == 1 {
         return calls([(); 3].map(|()| ("dispatch", json!({"task": "Go on for ever."}))));
     }
-    match may_call && !first.contains("at once") {
+    match !ask.tools.is_empty() && !ask.first().contains("at once") {
         // Each step brings something new, or it would count as stuck.
-        true => calls([("shell", json!({"command": format!("echo step {}", messages.len())}))]),
+        true => calls([("shell", json!({"command": format!("echo step {}", ask.messages.len())}))]),
         false => says("as far as it came"),
-    }
-}
-
-impl Model for Eager {
-    fn id(&self) -> &ModelId {
-        &self.id
-    }
-
-    fn reply<'a>(
-        &'a self,
-        request: Request<'a>,
-        _: &'a mut (dyn FnMut(Delta) + Send),
-    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        let message = answer(request.messages, !request.tools.is_empty());
-        let stop = if message.calls().next().is_some() { Stop::ToolUse } else { Stop::EndTurn };
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            Ok(Reply { message, usage: USAGE, stop, model: self.id.clone(), cost: None })
-        })
     }
 }
 
@@ -102,8 +77,8 @@ fn paid(ground: &Ground, task: &str) -> u64 {
 #[tokio::test]
 async fn r04_a_task_never_costs_more_than_its_budget() {
     for (budget, calls) in [("$0.06", 4..=5), ("30k", 4..=5), ("5 turns", 5..=5), ("$0.06 3 turns", 3..=3)] {
-        let model = sonnet();
-        let mut boat = boat_with(model.clone(), |_| {}).await;
+        let (model, asked) = eager("anthropic/claude-sonnet-5-5");
+        let mut boat = boat_with(model, |_| {}).await;
         launch(&boat, budget).await.unwrap();
         let TaskReport { status, answer, turns, .. } = boat.task_ended(1).await;
         assert_eq!(status, TaskStatus::Partial, "{budget}");
@@ -115,7 +90,7 @@ async fn r04_a_task_never_costs_more_than_its_budget() {
         let mine: Vec<&Value> = lines.iter().filter(|line| line["task"] == "t_001").collect();
         assert_eq!(mine.len(), usize::try_from(turns).unwrap(), "one line for each call");
         assert_eq!(mine.last().unwrap()["purpose"], "sum_up");
-        assert_eq!(lines.len(), model.asked() as usize, "the main agent's calls are in it too");
+        assert_eq!(lines.len(), asked.load(Ordering::SeqCst) as usize, "the main agent's calls are in it too");
         let result = read(&boat.task(1).result_path());
         assert!(result.contains("\nstatus: partial\n"), "{result}");
         let told = boat.runtime.transcript(&boat.session).await.unwrap();
@@ -126,7 +101,7 @@ async fn r04_a_task_never_costs_more_than_its_budget() {
 
 #[tokio::test]
 async fn a_budget_that_nobody_can_hold_is_refused_with_a_word() {
-    let boat = boat_with(eager("anthropic/claude-unheard-of"), |_| {}).await;
+    let boat = boat_with(eager("anthropic/claude-unheard-of").0, |_| {}).await;
     let refused = launch(&boat, "$0.50").await.unwrap_err().to_string();
     assert_eq!(
         refused,
