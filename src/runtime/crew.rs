@@ -113,6 +113,7 @@ impl Actor for Crew {
             }
             CrewMsg::Described(id, written) => {
                 state.described(&myself, id, written);
+                state.waits(id);
                 state.advance(&myself).await;
             }
             CrewMsg::Looked(id, looked, ends) => {
@@ -211,8 +212,6 @@ impl State {
         if entry.aborted || self.site.is_closing() {
             self.queue.leave(id);
             self.bury(myself, id, TaskStatus::Aborted, NOT_STARTED.to_owned());
-        } else {
-            self.waits(id);
         }
     }
 

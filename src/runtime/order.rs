@@ -7,6 +7,7 @@ use std::path::Path;
 use super::ControlError;
 use super::crew::State;
 use super::feed::{News, Source};
+use super::roster::Stage;
 use super::waiting::Rank;
 use crate::task::{Brief, TaskDir, TaskError, TaskId, TaskStatus, one_line};
 
@@ -40,7 +41,7 @@ impl State {
 
     /// A task with its files waits: says so, unless its turn is now.
     pub(super) fn waits(&mut self, id: TaskId) {
-        let Some(entry) = self.tasks.get(&id) else { return };
+        let Some(entry) = self.tasks.get(&id).filter(|entry| matches!(entry.stage, Stage::Queued)) else { return };
         let (title, after) = (entry.brief.title.clone(), self.queue.after(id));
         if !after.is_empty() {
             return self.site.feed.tell(Source::Task(id), News::TaskHeld { title, after });

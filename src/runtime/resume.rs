@@ -229,6 +229,7 @@ impl State {
                     false => self.line_up(id, &brief),
                 }
                 self.described(myself, id, Ok(ears));
+                self.waits(id);
                 self.stir(myself, id);
             }
             Err(refusal) => {

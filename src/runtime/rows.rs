@@ -65,6 +65,8 @@ impl State {
                 for (id, ears) in ids.iter().zip(ears) {
                     self.described(myself, *id, Ok(Box::new(ears)));
                 }
+                // A line for each would tell nothing more.
+                ids.last().into_iter().for_each(|last| self.waits(*last));
                 let _ = reply.send(Ok(ids));
             }
             Err(why) => {

@@ -91,8 +91,8 @@ impl Door {
         let patience = ANSWER + EACH_ROW * u32::try_from(briefs.len()).unwrap_or(u32::MAX);
         let ids = self.request_within(patience, |reply| CrewMsg::Batch(briefs, patron, reply)).await??;
         let grant = self.granted(&fitting, &model).await;
-        if !grant.is_empty() {
-            ids.iter().for_each(|id| self.site.feed.tell(Source::Task(*id), News::Granted(grant)));
+        if let Some(last) = ids.last().filter(|_| !grant.is_empty()) {
+            self.site.feed.tell(Source::Task(*last), News::Granted(grant));
         }
         Ok(ids)
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tillerman::config::{Config, Durability};
-use tillerman::runtime::{ControlError, Runtime, Table};
+use tillerman::runtime::{ControlError, News, Runtime, Source, Table};
 use tillerman::task::{Brief, Making, TaskDir, TaskId, TaskStatus};
 use tokio::sync::Semaphore;
 
 use super::order::gated;
-use super::restart::{echo, start_with};
+use super::restart::echo;
 use super::{Ask, Boat, Ground, boat, boat_with, calls, played, says};
 
 fn template(body: &str) -> Brief {
@@ -48,7 +48,7 @@ fn names(folder: PathBuf) -> Vec<String> {
 
 #[tokio::test]
 async fn a_file_of_a_thousand_rows_is_taken_and_no_row_more() {
-    let boat = closed(|config| config.durability = Durability::Off).await;
+    let mut boat = closed(|config| config.durability = Durability::Off).await;
     let file = boat.ground.root().join("rows.csv");
     let rows = |last: u32| format!("n\n{}", (1..=last).map(|row| format!("{row}\n")).collect::<String>());
     fs::write(&file, rows(1_001)).unwrap();
@@ -58,6 +58,13 @@ async fn a_file_of_a_thousand_rows_is_taken_and_no_row_more() {
     let made = boat.batch(&template("Count to {{n}}."), Table::File(file)).await;
     assert_eq!(made.unwrap(), "1000 tasks are dispatched: t_001 to t_1000");
     let rows = boat.runtime.tasks().await;
+    let mut told = Vec::new();
+    while let Ok(envelope) = boat.feed.try_recv() {
+        if let (Source::Task(id), News::TaskQueued { ahead, .. }) = (envelope.source, envelope.news) {
+            told.push((id.0, ahead));
+        }
+    }
+    assert_eq!(told, [(1_000, 999)], "the last tells how many stand before it");
     let last = rows.last().unwrap();
     assert_eq!((rows.len(), last.title.as_str(), last.status), (1_000, "Count to 1000.", TaskStatus::Queued));
 }
@@ -150,16 +157,11 @@ async fn a_batch_that_was_acknowledged_is_there_after_a_kill() {
     let Boat { ground, runtime, .. } = boat;
     // Nothing is closed in order: the crew is killed with its last handle.
     drop(runtime);
-    let boat = start_again(ground).await;
-    let ends: Vec<_> = boat.runtime.tasks().await.iter().map(|row| (row.id.0, row.status)).collect();
-    assert_eq!(ends, [1, 2, 3, 4, 5].map(|id| (id, TaskStatus::Interrupted)));
-}
-
-/// The lock of a program that is dropped is free a moment later.
-async fn start_again(ground: Ground) -> Boat {
     let lock = || ground.workspace().lock().is_ok();
     super::eventually("the workspace is not free", lock).await;
-    start_with(ground, echo()).await
+    let runtime = Runtime::start(ground.config(echo())).await.unwrap();
+    let ends: Vec<_> = runtime.tasks().await.iter().map(|row| (row.id.0, row.status)).collect();
+    assert_eq!(ends, [1, 2, 3, 4, 5].map(|id| (id, TaskStatus::Interrupted)));
 }
 
 #[tokio::test]
