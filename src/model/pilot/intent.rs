@@ -83,10 +83,10 @@ pub(super) struct Order<'a> {
 pub(super) const LINES: &[(&str, &str)] = &[
     ("run CMD", "run a command here"),
     ("dispatch TITLE: CMD; CMD", "give commands to a worker in the background"),
-    ("dispatch TITLE after t_001 budget 5m: CMD", "when t_001 is over; for five minutes, or 3 turns, at most"),
-    ("batch a.md, b.md: wc -l {{item}}", "a task for each; `/batch FILE - [ ] CMD {{column}}` for each row of a table"),
-    ("call tester: CMD", "give commands to a named agent and wait for its report"),
-    ("continue t_001 also run CMD", "go on with a task that has ended"),
+    ("dispatch after t_001: CMD", "when that is over; `budget 5m` instead limits it"),
+    ("batch a, b: CMD {{item}}", "a worker for each; `/batch FILE TEXT` for a table"),
+    ("call tester: CMD", "give commands to a named agent and wait for it"),
+    ("continue t_001 run CMD", "go on with a task that has ended"),
     ("tasks", "what the workers do; `tasks t_001` for one"),
     ("steer t_001 also run CMD", "change its course: also run CMD, skip, stop"),
     ("abort t_001", "end it"),
@@ -143,7 +143,7 @@ fn crew<'a>(verb: &str, rest: &'a str, whole: &'a str) -> Option<Intent<'a>> {
         ("batch", _) => batch(whole)?,
         ("call", _) => call(whole)?,
         ("continue" | "resume", Some((id, text))) => Intent::GoOn { id, text },
-        ("continue" | "resume", None) if rest.is_empty() => Intent::Incomplete("continue t_001 also run CMD"),
+        ("continue" | "resume", None) if rest.is_empty() => Intent::Incomplete("continue t_001 run CMD"),
         ("steer" | "tell", Some((id, words))) => steer(id, words),
         ("answer", Some((_, ""))) => Intent::Incomplete("answer t_001 2"),
         ("answer", None) if !rest.contains(' ') => Intent::Incomplete("answer t_001 2"),
@@ -278,7 +278,7 @@ fn dispatch(whole: &str) -> Intent<'_> {
 
 /// `WORD, WORD: STEP; STEP`. Prose has no `{{item}}` in its steps.
 fn batch(whole: &str) -> Option<Intent<'_>> {
-    const USAGE: Intent<'_> = Intent::Incomplete("batch a.md, b.md: wc -l {{item}}");
+    const USAGE: Intent<'_> = Intent::Incomplete("batch a, b: CMD {{item}}");
     let Some((words, rest)) = head(whole) else { return whole.is_empty().then_some(USAGE) };
     let words: Vec<&str> = words.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let steps = steps(rest);
