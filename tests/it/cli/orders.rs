@@ -135,3 +135,21 @@ fn b1_a_budget_is_given_looked_at_and_raised_from_a_second_terminal() {
     go(&place);
     assert!(run.wait().unwrap().success());
 }
+
+#[test]
+fn a_table_is_dispatched_whole_from_a_second_terminal() {
+    let place = Place::new();
+    let mut run = slow(&place);
+    let rows: String = (1..=70).map(|row| format!("{row}\n")).collect();
+    fs::write(place.path().join("rows.csv"), format!("n\n{rows}")).unwrap();
+    let wrong = place.tillerman(&["tasks", "dispatch", "Do:\n- [ ] echo {{m}}", "--rows", "rows.csv"]);
+    assert_eq!((wrong.code, wrong.stdout.as_str()), (Some(2), ""), "{wrong:?}");
+    assert!(wrong.stderr.contains("the template asks for {{m}}, and the columns are n"), "{wrong:?}");
+    let made = place.tillerman(&["tasks", "dispatch", "Do:\n- [ ] echo {{n}}", "--rows", "rows.csv"]);
+    let told: String = (2..=71).map(|id| format!("t_{id:03} dispatched\n")).collect();
+    assert_eq!(said(&made), (Some(0), told.as_str(), ""));
+    go(&place);
+    assert!(run.wait().unwrap().success());
+    let result = fs::read_to_string(place.path().join(".tasks/t_071/result.md")).unwrap();
+    assert!(result.contains("status: done") && result.contains("echo 70"), "{result}");
+}

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::restart::{left, start_with};
 use super::{Ask, Boat, Ground, boat, boat_with, calls, played, says};
+use crate::patience::PATIENCE;
 
 pub(super) fn brief(body: &str, after: &[u32]) -> Brief {
     Brief { body: body.to_owned(), after: after.iter().map(|id| TaskId(*id)).collect(), ..Brief::default() }
@@ -277,9 +278,9 @@ async fn r08_ten_thousand_dispatches_in_one_turn_make_64_tasks_and_the_rest_is_t
     });
     // Each call is safe on the disk before it is made; that is not what is tried here.
     let boat = boat_with(model, |config| config.durability = tillerman::config::Durability::Off).await;
-    // There is more news than a reader that sleeps would get.
+    // There is more news than a reader that sleeps would get, and more work than usual.
     boat.say("go").await;
-    boat.idle().await;
+    tokio::time::timeout(5 * PATIENCE, boat.runtime.idle()).await.expect("it never became idle");
     let said = boat.runtime.transcript(&boat.session).await.unwrap();
     assert!(said.iter().any(|message| message.text() == "9936 refused"));
     let rows = boat.runtime.tasks().await;

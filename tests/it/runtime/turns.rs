@@ -5,10 +5,11 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tillerman::runtime::{ControlError, News};
+use tillerman::runtime::{ControlError, News, Open, Runtime};
 use tillerman::task::{Asked, Asker, TaskId, TaskStatus};
 use tokio::sync::Semaphore;
 
+use super::ask::asking as asks;
 use super::order::{brief, gated, started};
 use super::restart::start_with;
 use super::{Boat, boat, boat_with, played, read, says};
@@ -224,4 +225,26 @@ async fn who_asked_under_an_earlier_program_goes_on_when_its_forerunner_ends_wel
     assert!(answer.starts_with("Two.\n") && answer.contains("[t_001 done] One.\n"), "{answer}");
     assert!(!answer.contains("cannot be answered"), "{answer}");
     assert!(matches!(boat.task(2).questions()[0].as_ref().unwrap().state, Asked::Moot { .. }));
+}
+
+#[tokio::test]
+async fn who_comes_after_one_that_rests_in_a_closed_conversation_asks_and_waits_once_that_is_open() {
+    let Boat { ground, runtime, session: first, .. } = {
+        let boat = boat(asks("10m")).await;
+        boat.dispatched(&[("Ask.", &[])]).await;
+        boat.parked(1).await;
+        boat
+    };
+    runtime.shutdown().await;
+    let runtime = Runtime::start(ground.config(asks("10m"))).await.unwrap();
+    let feed = runtime.feed();
+    let session = runtime.open(Open::New).await.unwrap();
+    let mut boat = Boat { ground, runtime, session, feed };
+    boat.dispatched(&[("Then.", &[1])]).await;
+    assert_eq!(boat.asked(2).await.text, "It comes after what nobody is at: t_001. Go on without?");
+    boat.runtime.open(Open::Named(first.to_string())).await.unwrap();
+    assert_eq!(boat.settled(2).await.state, Asked::Moot { why: "nothing is missing any more".to_owned() });
+    boat.says_to(1, "2").await;
+    let answer = boat.task_ended(2).await.answer;
+    assert!(answer.starts_with("What the tasks that this one comes after came to."), "{answer}");
 }
