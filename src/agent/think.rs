@@ -42,7 +42,11 @@ impl Run<'_> {
         } else {
             self.session.settle_meanwhile().await?;
         }
-        self.purse.settled().await;
+        tokio::select! {
+            biased;
+            () = self.inbox.abort().cancelled() => return Err(Halt::Aborted),
+            () = self.purse.settled() => {}
+        }
         let asked = self.asked();
         let request = Request {
             system: &self.agent.system,

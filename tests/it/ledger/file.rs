@@ -1,13 +1,18 @@
 //! ledger.jsonl: one line per call, read again by the next program, whatever happened to the file.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
 use tillerman::ledger::{Call, Clock, Ledger, Opening, Purpose, Sums};
 use tillerman::message::{Budget, Usage, Usd};
+use tokio::time::timeout;
 
 use super::{budget, cents, opening, pay};
 
@@ -146,4 +151,25 @@ fn a_disk_that_refuses_takes_no_sum_away() {
     fs::create_dir(dir.path().join("gone")).unwrap();
     pay(&account, 5, 0);
     assert_eq!(lines(&path).len(), 1, "it is written again as soon as it can be");
+}
+
+#[tokio::test]
+async fn a_disk_that_hangs_holds_up_nobody_but_the_next_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ledger.jsonl");
+    // A pipe takes 64 KiB, and then waits for a reader.
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let account = open(&path).dispatch(&opening("t_001", budget("$50.00"))).unwrap();
+    for _ in 0..1_000 {
+        pay(&account, 1, 10);
+    }
+    assert_eq!(account.balance().unwrap().spent.usd, cents(1_000), "they are charged all the same");
+    assert!(timeout(Duration::from_millis(20), account.settled()).await.is_err(), "and not known to be written");
+    let reader = thread::spawn(move || {
+        let pipe = BufReader::new(fs::File::open(path).unwrap());
+        let lines = pipe.lines().take(1_000).map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        lines.filter(|line| line["task"] == "t_001").count()
+    });
+    account.settled().await;
+    assert_eq!(reader.join().unwrap(), 1_000, "each once");
 }
