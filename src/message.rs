@@ -222,6 +222,20 @@ impl Message {
         Message { role: Role::Assistant, blocks: vec![Block::text(text)] }
     }
 
+    /// Gives back the memory that the growing of its texts and blocks left unused.
+    pub fn shrink_to_fit(&mut self) {
+        for block in &mut self.blocks {
+            match block {
+                Block::Text { text } => text.shrink_to_fit(),
+                Block::Thinking(thinking) => thinking.text.shrink_to_fit(),
+                Block::Image(image) => image.data.shrink_to_fit(),
+                Block::Call(call) => call.args.0.shrink_to_fit(),
+                Block::Result(result) => result.output.shrink_to_fit(),
+            }
+        }
+        self.blocks.shrink_to_fit();
+    }
+
     /// A user message that answers one call.
     pub fn result(result: ToolResult) -> Message {
         Message { role: Role::User, blocks: vec![Block::Result(result)] }

@@ -95,7 +95,9 @@ impl Run<'_> {
     /// Writes the reply down and answers what it wants to be done.
     pub(super) async fn remember(&mut self, thought: Thought, last: bool) -> Result<Calls, Halt> {
         let Thought { reply, took, spent } = thought;
-        let Reply { message, usage, stop, model, cost } = reply;
+        let Reply { mut message, usage, stop, model, cost } = reply;
+        // It stays as long as the conversation; a stream leaves twice the room that it needs.
+        message.shrink_to_fit();
         let message = Arc::new(message);
         let (text, calls): (String, Vec<ToolCall>) = (message.text(), message.calls().cloned().collect());
         let usual = model == *self.agent.model.id() && !last;
