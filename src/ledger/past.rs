@@ -117,14 +117,15 @@ impl Past {
         (self.of(task, created), below)
     }
 
-    /// Tasks of the same role and model; where there are few, of the same model.
+    /// Tasks of the same role and model; where there are few, of the same model. One whose model counts no tokens tells
+    /// nothing.
     pub(super) fn estimate(
         &self,
         agent: Option<&str>,
         model: &str,
         is_open: impl Fn(&str) -> bool,
     ) -> Option<Estimate> {
-        let same = |life: &&Life| life.model == model && life.sums.turns > 0;
+        let same = |life: &&Life| life.model == model && life.sums.tokens > 0;
         let over = self.lives.iter().filter(|((task, _), _)| !is_open(task)).map(|(_, life)| life);
         let alike: Vec<&Life> = over.filter(same).collect();
         let of_role: Vec<&Life> = alike.iter().copied().filter(|life| life.agent.as_deref() == agent).collect();

@@ -29,6 +29,9 @@ use crate::task::{self, Brief, Question, Task, TaskDir, TaskError, TaskId, TaskR
 /// Longest title made from a brief, in characters.
 const TITLE: usize = 60;
 
+/// What Markdown puts around a line.
+const MARKS: [char; 7] = ['#', '-', '*', '`', '>', ' ', '\t'];
+
 /// How long the crew may take to answer. Its handlers wait for nothing, so only a machine without air comes near this.
 const ANSWER: Duration = Duration::from_secs(30);
 
@@ -310,7 +313,10 @@ fn title(brief: &Brief) -> String {
     if !given.is_empty() {
         return given;
     }
-    let words = brief.body.lines().map(|line| line.trim_matches(|c: char| "#-*`> \t".contains(c)));
+    let words = brief.body.lines().map(|line| {
+        let line = line.trim_matches(MARKS);
+        line.strip_prefix("[ ]").map_or(line, |step| step.trim_matches(MARKS))
+    });
     let first = words.into_iter().find(|line| !line.is_empty()).unwrap_or("untitled");
     one_line(first, TITLE)
 }

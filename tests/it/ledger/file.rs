@@ -120,6 +120,9 @@ fn similar_tasks_tell_what_one_may_take() {
         let task = Opening { agent: agent.map(str::to_owned), ..opening(&task, Budget::default()) };
         pay(&ledger.dispatch(&task).unwrap(), price, 1_000 * number);
     };
+    work(&ledger, 0, None, 0);
+    ledger.close("t_000");
+    assert_eq!(ledger.estimate(None, "anthropic/test"), None, "a model that counts nothing tells nothing");
     (1..=9).for_each(|number| work(&ledger, number, Some("coder"), 10 * number));
     assert_eq!(ledger.estimate(None, "anthropic/test"), None, "tasks that go on tell nothing yet");
     (1..=9).for_each(|number| ledger.close(&format!("t_{number:03}")));

@@ -187,3 +187,18 @@ async fn r08_the_rows_of_a_table_are_bound_by_the_turn_unless_a_person_has_spoke
     assert_eq!(boat.answer("all").await, "65 tasks are dispatched: t_002 to t_066. You will be told when each ends.");
     boat.idle().await;
 }
+
+/// The first words of a runbook's step are its title, without the box to tick.
+#[tokio::test]
+async fn a_task_without_a_title_is_called_by_the_first_line_that_says_something() {
+    let boat = boat(played("titles", |_| async { says("done") })).await;
+    for (number, body, title) in [
+        (1, "\n## Count *all* lines\nNow.", "Count *all* lines"),
+        (2, "- [ ] wc -l a\n- [ ] rm a", "wc -l a"),
+        (3, "---", "untitled"),
+    ] {
+        boat.runtime.dispatch(&boat.session, Brief { body: body.to_owned(), ..Brief::default() }).await.unwrap();
+        assert_eq!(boat.task(number).task().unwrap().brief.title, title);
+    }
+    boat.idle().await;
+}
