@@ -331,27 +331,27 @@ pub enum Orphan {
 /// # Errors
 /// The first [`Orphan`] in order of the conversation.
 pub fn check_answered<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Result<(), Orphan> {
-    let mut open: Vec<&CallId> = Vec::new();
-    let mut answered: HashSet<&CallId> = HashSet::new();
+    let mut calls: Vec<&CallId> = Vec::new();
+    let mut open: HashSet<&CallId> = HashSet::new();
     for message in messages {
         match message.role {
             Role::Assistant => {
-                if let Some(id) = open.iter().find(|id| !answered.contains(*id)) {
+                if let Some(id) = calls.iter().find(|id| open.contains(*id)) {
                     return Err(Orphan::Call((*id).clone()));
                 }
-                open = message.calls().map(|call| &call.id).collect();
-                answered.clear();
+                calls = message.calls().map(|call| &call.id).collect();
+                open = calls.iter().copied().collect();
             }
             Role::User => {
                 for result in message.results() {
-                    if !open.contains(&&result.call) || !answered.insert(&result.call) {
+                    if !open.remove(&result.call) {
                         return Err(Orphan::Result(result.call.clone()));
                     }
                 }
             }
         }
     }
-    match open.iter().find(|id| !answered.contains(*id)) {
+    match calls.iter().find(|id| open.contains(*id)) {
         Some(id) => Err(Orphan::Call((*id).clone())),
         None => Ok(()),
     }
