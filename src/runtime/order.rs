@@ -26,8 +26,10 @@ pub(super) struct Looked {
     pub(super) open: Vec<TaskId>,
     /// Tasks that would wait for each other for ever.
     pub(super) circle: Vec<TaskId>,
-    /// What somebody must decide before it begins, in words that are the same as long as the files are.
+    /// What somebody must decide, in words that are the same as long as the files are.
     pub(super) doubts: Vec<String>,
+    /// The same of results that it lacks: only when it waits for nothing else.
+    pub(super) missed: Option<String>,
 }
 
 impl State {
@@ -86,10 +88,9 @@ pub(super) fn look(tasks: &Path, id: TaskId, known: &Brief) -> Looked {
     let standings: Vec<(TaskId, Standing)> = there.iter().filter(|it| **it != id).map(standing).collect();
     let open = standings.iter().filter(|(_, standing)| *standing == Standing::Open).map(|(id, _)| *id).collect();
     let missed: Vec<String> = standings.iter().filter_map(|(id, standing)| standing.missed(*id)).collect();
-    if !missed.is_empty() {
-        doubts.push(format!("It comes after what has no result: {}. Go on without?", missed.join(", ")));
-    }
-    Looked { brief, open, circle, doubts }
+    let missed = (!missed.is_empty())
+        .then(|| format!("It comes after what has no result: {}. Go on without?", missed.join(", ")));
+    Looked { brief, open, circle, doubts, missed }
 }
 
 /// How a task stands for one that comes after it.

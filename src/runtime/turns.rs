@@ -119,36 +119,47 @@ impl State {
     /// What the files of a task say that waits, read when so many tasks had ended.
     pub(super) fn looked(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, looked: Looked, ends: u64) {
         self.looks.under_way.remove(&id);
-        let waits = |entry: &&mut Entry| !entry.began && matches!(entry.stage, Stage::Queued | Stage::Parked);
-        let Looked { brief, open, circle, mut doubts } = looked;
-        let away: Vec<String> =
-            open.iter().filter(|before| !self.tasks.contains_key(before)).map(TaskId::to_string).collect();
-        match away.as_slice() {
-            [] => {}
+        let Looked { brief, open, circle, mut doubts, missed } = looked;
+        let is_away = |before: &&TaskId| !self.tasks.contains_key(before);
+        let away: Vec<String> = open.iter().filter(is_away).map(TaskId::to_string).collect();
+        if ends != self.looks.ends && !away.is_empty() {
             // It may have ended since: now its files tell how.
-            _ if ends != self.looks.ends => return self.look(myself, id),
-            // It rests, and nobody has opened its conversation.
-            away => doubts.push(format!("It comes after what nobody is at: {}. Go on without?", away.join(", "))),
+            return self.look(myself, id);
         }
+        let waits = |entry: &&mut Entry| !entry.began && matches!(entry.stage, Stage::Queued | Stage::Parked);
         let Some(entry) = self.tasks.get_mut(&id).filter(waits) else { return };
-        if let Some(brief) = brief {
-            entry.brief = brief;
-        }
-        if matches!(entry.stage, Stage::Parked) {
-            return self.reconsider(id, &doubts);
-        }
-        if let Some(doubt) = doubts.into_iter().find(|doubt| !entry.was_asked(doubt)) {
-            return self.park_with(myself, id, asking(doubt));
-        }
+        entry.brief = brief.unwrap_or_else(|| std::mem::take(&mut entry.brief));
         let (rank, after) = (Rank::from(entry.brief.priority), entry.brief.after.clone());
         let waits = |before: &TaskId| *before != id && !circle.contains(before) && self.tasks.contains_key(before);
         let after: BTreeSet<TaskId> = after.into_iter().filter(waits).collect();
+        if after.is_empty() {
+            // It rests, and nobody has opened its conversation.
+            let away = (!away.is_empty())
+                .then(|| format!("It comes after what nobody is at: {}. Go on without?", away.join(", ")));
+            doubts.extend(missed.into_iter().chain(away));
+        }
+        let Some(entry) = self.tasks.get(&id) else { return };
+        if matches!(entry.stage, Stage::Parked) {
+            return self.reconsider(id, &doubts);
+        }
+        match doubts.into_iter().find(|doubt| !entry.was_asked(doubt)) {
+            Some(doubt) => self.park_with(myself, id, asking(doubt)),
+            None => self.place(id, rank, after),
+        }
+    }
+
+    /// Where a task stands after a look that found nothing against it: in the line, or beside it.
+    fn place(&mut self, id: TaskId, rank: Rank, after: BTreeSet<TaskId>) {
+        let (was_held, before) = (self.queue.ahead(id).is_none(), self.queue.after(id));
         if !after.is_empty() {
+            let is_news = after.iter().any(|it| !before.contains(it));
             self.queue.leave(id);
             self.queue.hold(id, after);
-            return self.waits(id);
+            return if is_news {
+                self.waits(id)
+            };
         }
-        if self.queue.ahead(id).is_none() {
+        if was_held {
             self.queue.leave(id);
             self.queue.join(id, rank);
         }

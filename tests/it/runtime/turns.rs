@@ -155,6 +155,29 @@ async fn nonsense_in_the_file_of_a_task_that_waits_is_told_with_its_line_and_the
     assert!(progress.contains("goes on as it was asked at first: "), "{progress}");
 }
 
+#[tokio::test]
+async fn who_lacks_a_result_asks_when_it_waits_for_nothing_else() {
+    let gate = Arc::new(Semaphore::new(0));
+    let mut boat = boat(gated(&gate)).await;
+    boat.dispatched(&[("One.", &[]), ("Two.", &[]), ("Three.", &[1, 2])]).await;
+    boat.runtime.abort(TaskId(1)).await.unwrap();
+    boat.task_ended(1).await;
+    gate.add_permits(1);
+    let over = std::cell::Cell::new(false);
+    let asked = boat.until(|envelope| match &envelope.news {
+        News::TaskEnded(report) if report.id == TaskId(2) => {
+            over.set(true);
+            None
+        }
+        News::Asked(question) => Some(question.text.clone()),
+        _ => None,
+    });
+    let text = "It comes after what has no result: t_001 was aborted. Go on without?";
+    assert_eq!((asked.await.as_str(), over.get()), (text, true));
+    boat.says_to(3, "give up").await;
+    boat.idle().await;
+}
+
 /// A task whose forerunner was aborted, which asks whether to go on.
 async fn asking(gate: &Arc<Semaphore>) -> Boat {
     let mut boat = boat(gated(gate)).await;
