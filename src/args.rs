@@ -173,7 +173,7 @@ pub enum Command {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Group)]
 pub struct Most {
     /// Most US dollars for the run and all its tasks; the last call sums up.
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     pub max_budget_usd: Option<String>,
     /// Most model calls for the answer; one more sums up.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

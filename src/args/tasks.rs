@@ -47,7 +47,7 @@ pub enum Tasks {
         #[arg(long, value_name = "WHEN")]
         priority: Option<String>,
         /// What it may use, for example "$0.50 400k 20m 40 turns".
-        #[arg(long, value_name = "BUDGET")]
+        #[arg(long, value_name = "BUDGET", allow_negative_numbers = true)]
         budget: Option<Budget>,
     },
     /// Tell a worker something; it hears it before its next model call.
@@ -88,7 +88,7 @@ pub enum Tasks {
         /// For example t_003.
         id: String,
         /// For example +0.25, or 400k 40 turns.
-        #[arg(value_name = "CHANGE", num_args = 0..)]
+        #[arg(value_name = "CHANGE", num_args = 0.., allow_negative_numbers = true)]
         change: Vec<String>,
     },
     /// Stop tasks, running or waiting.

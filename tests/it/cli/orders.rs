@@ -127,10 +127,13 @@ fn b1_a_budget_is_given_looked_at_and_raised_from_a_second_terminal() {
     assert!(looked.code == Some(0) && looked.stdout.contains("$0.00 of $0.75 · "), "{looked:?}");
     let brief = || fs::read_to_string(place.path().join(".tasks/t_002/task.md")).unwrap();
     assert!(brief().contains("usd: 0.75"), "{}", brief());
-    let wrong = place.tillerman(&["tasks", "budget", "t_002", "lots"]);
-    let why = "tillerman: `lots` is no budget; write it like $0.50, 400k tokens, 20m or 40 turns\n";
-    assert_eq!((wrong.code, wrong.stderr.as_str()), (Some(2), why));
-    assert_eq!(place.tillerman(&["tasks", "dispatch", "x", "--budget", "-1"]).code, Some(2));
+    for words in ["lots", "-1"] {
+        let why = format!("`{words}` is no budget; write it like $0.50, 400k tokens, 20m or 40 turns\n");
+        let wrong = place.tillerman(&["tasks", "budget", "t_002", words]);
+        assert_eq!((wrong.code, wrong.stderr), (Some(2), format!("tillerman: {why}")));
+        let wrong = place.tillerman(&["tasks", "dispatch", "x", "--budget", words]);
+        assert!(wrong.code == Some(2) && wrong.stderr.contains(&why), "{wrong:?}");
+    }
     place.tillerman(&["tasks", "abort", "t_002"]);
     go(&place);
     assert!(run.wait().unwrap().success());
