@@ -169,7 +169,7 @@ impl Account {
     #[must_use]
     pub fn at_work(&self) -> AtWork {
         self.inner.books().work(&self.name);
-        self.inner.changed.send_replace(());
+        self.inner.sharers_changed();
         AtWork { account: self.clone() }
     }
 
@@ -215,6 +215,6 @@ impl Account {
 impl Drop for AtWork {
     fn drop(&mut self) {
         self.account.inner.books().rest(&self.account.name);
-        self.account.inner.changed.send_replace(());
+        self.account.inner.sharers_changed();
     }
 }

@@ -195,10 +195,20 @@ impl Books {
         Ok(new)
     }
 
-    /// Puts a budget in place that a hand has written; the pots are not asked, for the task is there already.
-    pub(super) fn replace(&mut self, name: &str, budget: Budget) {
-        // How its time counts against the pots may be another from here on.
-        self.anew(name, |holder| (holder.budget, holder.warned) = (budget, false));
+    /// Puts a budget in place that a hand has written, and answers whether it is another; the pots are not asked, for the
+    /// task is there already.
+    pub(super) fn replace(&mut self, name: &str, budget: Budget) -> bool {
+        let other = self.accounts.get(name).is_some_and(|holder| holder.budget != budget);
+        if other {
+            // How its time counts against the pots may be another from here on.
+            self.anew(name, |holder| (holder.budget, holder.warned) = (budget, false));
+        }
+        other
+    }
+
+    /// Whether a pot limits the time of all that draw on it.
+    pub(super) fn shares_time(&self) -> bool {
+        self.pots.iter().any(|pot| pot.budget.time.is_some())
     }
 
     /// How long it may be at work; `None` when nothing limits that.

@@ -153,8 +153,9 @@ impl Ledger {
     /// As [`Ledger::dispatch`].
     pub fn resume(&self, opening: &Opening) -> Result<Account, Short> {
         if self.inner.books().is_open(&opening.task) {
-            self.inner.books().replace(&opening.task, opening.budget);
-            self.inner.changed.send_replace(());
+            if self.inner.books().replace(&opening.task, opening.budget) {
+                self.inner.changed.send_replace(());
+            }
             return Ok(self.account(opening));
         }
         if let Some(parent) = &opening.parent {
@@ -207,7 +208,7 @@ impl Ledger {
     /// Closes the account of a task that is over; what it did not use is free for others.
     pub fn close(&self, task: &str) {
         self.inner.books().close(task);
-        self.inner.changed.send_replace(());
+        self.inner.sharers_changed();
     }
 
     /// Changes the budget of a task that is not over.
@@ -276,6 +277,14 @@ impl Inner {
     /// Looks at what the file says. Waits for the disk; the books do not.
     fn past<T>(&self, look: impl FnOnce(&Past) -> T) -> T {
         self.written.past(&self.clock, |used, day| self.books().recall(used, day), look)
+    }
+
+    /// Others that are at work have more time each, or less, where they share it. Where they do not, nobody is woken:
+    /// ten thousand that wait would look for nothing at each beginning and end of one.
+    fn sharers_changed(&self) {
+        if self.books().shares_time() {
+            self.changed.send_replace(());
+        }
     }
 
     fn serve(&self) {
