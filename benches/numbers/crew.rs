@@ -28,8 +28,8 @@ pub(crate) const CHILD: &str = "crew-of";
 /// How many workers stand at once, if the machine lets one process open enough files.
 const WORKERS: usize = 10_000;
 
-/// Open files of a worker that waits for its model: its journal.
-const FILES_EACH: usize = 1;
+/// Open files of a worker that waits for its model: its journal, and its inbox once it was told something.
+const FILES_EACH: usize = 2;
 
 /// Runs the children and waits for them; each prints its own rows.
 pub(crate) fn measure() {
