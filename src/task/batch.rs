@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::dir::prepare;
+use super::rows::MAX_ROWS;
 use super::{TaskDir, TaskError, TaskId};
 
 /// How the mark begins that says that directories are being made: `.batch-5-1004`.
@@ -101,10 +102,11 @@ pub fn sweep(tasks: &Path) -> Result<usize, TaskError> {
     Ok(removed)
 }
 
-/// The mark's numbers.
+/// The mark's numbers. One that spans more than a table may have is not ours: it would be looked through for hours.
 fn range(path: &Path) -> Option<(PathBuf, u32, u32)> {
     let (first, last) = path.file_name()?.to_str()?.strip_prefix(MARK)?.split_once('-')?;
-    Some((path.to_owned(), first.parse().ok()?, last.parse().ok()?))
+    let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+    (last.saturating_sub(first) as usize <= MAX_ROWS).then(|| (path.to_owned(), first, last))
 }
 
 /// Nothing but task.md, or what it was being written as.

@@ -202,3 +202,15 @@ async fn a_task_without_a_title_is_called_by_the_first_line_that_says_something(
     }
     boat.idle().await;
 }
+
+/// A file of that name may come with any folder.
+#[tokio::test]
+async fn a_mark_that_spans_more_than_a_table_is_none() {
+    let ground = Ground::new();
+    let tasks = ground.workspace().tasks();
+    fs::create_dir_all(tasks.join("t_001")).unwrap();
+    fs::write(tasks.join(".batch-1-4294967295"), "").unwrap();
+    let runtime = Runtime::start(ground.config(echo())).await.unwrap();
+    assert!(tasks.join("t_001").exists() && tasks.join(".batch-1-4294967295").exists());
+    runtime.shutdown().await;
+}
