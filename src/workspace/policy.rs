@@ -1,6 +1,7 @@
 //! What tools may read and write. Paths are confined on directory handles: a string picks the handle, the handle
 //! decides, so that `..`, links and swapped directories lead nowhere. Running commands is confined elsewhere.
 
+mod bounds;
 mod place;
 mod root;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
 use rustix::fs::{Gid, OFlags, Uid};
 
+pub use self::bounds::Bounds;
 use self::place::Place;
 use self::root::Root;
 
@@ -164,6 +166,19 @@ impl PathPolicy {
     pub fn with_protected(mut self, root: &Path) -> PathPolicy {
         self.protected.push(root::settled(&self.base.path.join(root)));
         self
+    }
+
+    /// The same rights as data, for the walls around commands.
+    pub fn bounds(&self) -> Bounds {
+        let paths = |roots: &[Root]| roots.iter().map(|root| root.path.clone()).collect();
+        let read = self.readable().map(|root| root.path.clone()).collect();
+        Bounds {
+            base: self.base.path.clone(),
+            read: (self.profile != Profile::Free).then_some(read),
+            write: paths(&self.write),
+            protected: self.protected.clone(),
+            hidden: Vec::new(),
+        }
     }
 
     /// Where relative paths start; absolute, without links.
