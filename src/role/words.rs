@@ -2,21 +2,7 @@
 
 use serde_json::Value;
 
-/// Names that other programs have for our tools.
-const TOOLS: [(&str, &str); 12] = [
-    ("Bash", "shell"),
-    ("Read", "read_file"),
-    ("Write", "write_file"),
-    ("Edit", "edit_file"),
-    ("MultiEdit", "edit_file"),
-    ("Grep", "grep"),
-    ("Glob", "list"),
-    ("LS", "list"),
-    ("WebFetch", "fetch_url"),
-    ("Agent", "dispatch"),
-    ("Task", "dispatch"),
-    ("Skill", "load_skill"),
-];
+use crate::tool::our_name;
 
 /// Fields that other programs know and that change nothing here; a person who wrote one should not rely on it.
 pub(super) const WITHOUT_EFFECT: [&str; 5] = ["permissionMode", "mcpServers", "hooks", "memory", "isolation"];
@@ -76,7 +62,7 @@ pub(super) fn list(value: &Value) -> Option<Vec<String>> {
 /// Our name of a tool; what stands in brackets behind it is a rule of another program.
 pub(super) fn ours(tool: &str) -> String {
     let bare = tool.split('(').next().unwrap_or(tool).trim();
-    TOOLS.iter().find(|(theirs, _)| *theirs == bare).map_or(bare, |(_, ours)| *ours).to_owned()
+    our_name(bare).into_owned()
 }
 
 /// The list names no tool in particular: all of them.

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod function;
+mod names;
 mod repair;
 mod schema;
 pub mod toolbox;
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::args::{Read, Signature};
 pub use self::function::FnTool;
+pub use self::names::{aliases, our_name};
 pub use self::toolbox::{DuplicateTool, Toolbox};
 pub use self::truncate::{Keep, OutputPolicy};
 pub use crate::message::ToolSpec;

@@ -3,30 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::names::{bare, meanings};
 use super::{Tool, ToolSpec};
-
-/// Names under which other runtimes know our tools. A model trained on those may call them so; they are answered but
-/// never advertised, and a tool that really has such a name goes first.
-const ALIASES: &[(&str, &str)] = &[
-    ("bash", "shell"),
-    ("run_shell_command", "shell"),
-    ("terminal", "shell"),
-    ("sh", "shell"),
-    ("exec", "shell"),
-    ("read", "read_file"),
-    ("write", "write_file"),
-    ("create_file", "write_file"),
-    ("edit", "edit_file"),
-    ("replace", "edit_file"),
-    ("replace_text", "edit_file"),
-    ("str_replace", "edit_file"),
-    ("ls", "list"),
-    ("list_dir", "list"),
-    ("list_directory", "list"),
-    ("list_files", "list"),
-    ("list_files_recursive", "list"),
-    ("search_files", "grep"),
-];
 
 /// An immutable set of tools, cheap to clone.
 ///
@@ -82,9 +60,8 @@ impl Toolbox {
     /// other runtimes use (`bash`) are understood too. `None` when it means none of ours.
     pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.exact(name).or_else(|| {
-            let bare = name.rsplit(['.', ':', '/']).next().unwrap_or(name).trim().to_ascii_lowercase();
-            let ours = || ALIASES.iter().find(|(alias, _)| *alias == bare).and_then(|(_, ours)| self.exact(ours));
-            self.exact(&bare).or_else(ours)
+            let bare = bare(name);
+            self.exact(&bare).or_else(|| meanings(&bare).find_map(|ours| self.exact(ours)))
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tillerman::message::{CallId, RawArgs};
-use tillerman::tool::{DuplicateTool, FnTool, Tool, ToolContext, ToolError, ToolOutput, Toolbox};
+use tillerman::tool::{DuplicateTool, FnTool, Tool, ToolContext, ToolError, ToolOutput, Toolbox, aliases, our_name};
 use tokio_util::sync::CancellationToken;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -56,6 +56,8 @@ fn s4_28_to_s4_33_names_of_other_runtimes_are_understood() {
         ("write", Some("write_file")),
         ("edit", Some("edit_file")),
         ("replace_text", Some("edit_file")),
+        ("MultiEdit", Some("edit_file")),
+        ("execute_command", Some("shell")),
         ("list_files_recursive", Some("list")),
         ("search_files", None),
         ("", None),
@@ -64,8 +66,33 @@ fn s4_28_to_s4_33_names_of_other_runtimes_are_understood() {
     for (name, expected) in table {
         assert_eq!((name, tools.find(name).map(|tool| tool.spec().name.as_str())), (name, expected));
     }
+    let both = Toolbox::new(vec![tool("glob"), tool("list")]).unwrap();
+    let found = [&tools, &both].map(|tools| tools.find("Glob").map(|tool| tool.spec().name.clone()));
+    assert_eq!(found, [Some("list".to_owned()), Some("glob".to_owned())], "what is there is taken");
     let own = Toolbox::new(vec![tool("bash"), tool("shell")]).unwrap();
     assert_eq!(own.find("bash").unwrap().spec().name, "bash");
+}
+
+/// Rules and role files name tools by the same table as models do.
+#[test]
+fn a_name_of_another_program_has_one_of_ours_and_a_strange_one_stays() {
+    let table = [
+        ("Bash", "shell"),
+        ("functions.bash", "shell"),
+        ("Shell", "shell"),
+        ("WebFetch", "fetch_url"),
+        ("Glob", "glob"),
+        ("python_repl", "python"),
+        ("get_current_time", "current_time"),
+        ("read_file", "read_file"),
+        ("MyTool", "MyTool"),
+        ("", ""),
+    ];
+    for (name, expected) in table {
+        assert_eq!((name, &*our_name(name)), (name, expected));
+    }
+    assert_eq!(aliases("fetch_url").collect::<Vec<_>>(), ["fetch", "web_fetch", "webfetch"]);
+    assert!(aliases("grep").all(|alias| alias != "grep"));
 }
 
 #[tokio::test]
