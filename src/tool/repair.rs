@@ -17,6 +17,14 @@ pub(super) fn repair(value: &mut Value, schema: &Value, synonyms: Synonyms) -> V
     unwrap(value, schema, &mut notes);
     if let Value::Object(object) = value {
         rename(object, schema, synonyms, &mut notes);
+        for (name, inner) in object.iter_mut() {
+            let items = schema::property(schema, name).and_then(|inner| inner.get("items"));
+            let (Some(items), Some(listed)) = (items, inner.as_array_mut()) else { continue };
+            listed
+                .iter_mut()
+                .filter_map(Value::as_object_mut)
+                .for_each(|item| rename(item, items, synonyms, &mut notes));
+        }
     }
     mend(value, schema, "", &mut notes);
     notes

@@ -24,20 +24,30 @@ pub(super) fn of<A: JsonSchema>() -> Value {
     schema
 }
 
-/// The same without what forbids unknown fields and bounds numbers: it costs tokens in every request, and a model that
-/// breaks such a rule is told it then.
+/// The same without what forbids unknown fields and bounds numbers, nor fields of a list's items that the object has
+/// itself: it costs tokens in every request, and a model that breaks such a rule is told it then.
 pub(super) fn in_short(schema: &Value) -> Value {
     let mut short = schema.clone();
     let Value::Object(root) = &mut short else { return short };
     if root.get("additionalProperties") == Some(&Value::Bool(false)) {
         root.shift_remove("additionalProperties");
     }
+    let own: Vec<String> = fields(schema).map(str::to_owned).collect();
     let fields = root.get_mut("properties").and_then(Value::as_object_mut);
     for field in fields.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
         field.shift_remove("minimum");
         field.shift_remove("maximum");
+        if let Some(items) = field.get_mut("items").filter(|items| repeats(items, &own)) {
+            *items = serde_json::json!({ "type": "object" });
+        }
     }
     short
+}
+
+/// Whether all fields of these items have the names of fields of the object around.
+fn repeats(items: &Value, own: &[String]) -> bool {
+    let mut names = fields(items).peekable();
+    names.peek().is_some() && names.all(|name| own.iter().any(|own| own == name))
 }
 
 /// The schema of the field at `path`, where an index stands for any item of a list.

@@ -66,6 +66,98 @@ async fn an_edit_is_shown_to_people_as_a_diff() {
     bench.text("write_file", json!({ "path": "f", "content": "a\nb\nc\n" })).await;
     let args = json!({ "path": "f", "old_text": "a\nb\nc", "new_text": "a\nx\ny\nc" });
     let output = bench.call("edit_file", args).await.unwrap();
-    let expected = json!({ "line": 2, "added": 2, "removed": 1, "diff": "@@ -2,1 +2,2 @@\n-b\n+x\n+y" });
+    let expected =
+        json!({ "line": 2, "added": 2, "removed": 1, "diff": "--- a/f\n+++ b/f\n@@ -2,1 +2,2 @@\n-b\n+x\n+y\n" });
     assert_eq!(output.details, expected);
+}
+
+/// The told text or sentence of several edits, and what the file holds then.
+async fn check_several(content: &str, edits: &[(&str, &str)]) -> (String, String) {
+    let bench = Bench::new();
+    bench.put("f", content);
+    bench.text("read_file", json!({ "path": "f" })).await;
+    let edits: Vec<_> = edits.iter().map(|(old, new)| json!({ "old_text": old, "new_text": new })).collect();
+    let told = match bench.call("edit_file", json!({ "path": "f", "edits": edits })).await {
+        Ok(output) => output.text,
+        Err(error) => error.to_string(),
+    };
+    (told, bench.get("f"))
+}
+
+#[tokio::test]
+async fn several_edits_are_all_made_in_the_text_that_was_read_or_none() {
+    let text = "a\nb\nc\nd\n";
+    let several = check_several(text, &[("d", "D\nE"), ("b", "a\nB"), ("a\n", "")]).await;
+    // What the second one brings is not what the third one looks for.
+    assert_eq!(several, ("Edited f in 2 places, lines 2, 4 (+3 -2)".into(), "a\nB\nc\nD\nE\n".into()));
+    let undone = check_several(text, &[("a\n", ""), ("b", "a\nb")]).await;
+    assert_eq!(undone, ("Edited f at line 1 (+0 -0)".into(), text.into()));
+    let table: [(&[(&str, &str)], &str); 6] = [
+        (&[("a", "1"), ("zz", "2")], "edits[1]: old_text not found in f; read_file it again and copy the text exactly"),
+        (
+            &[("\n", "1"), ("a", "2")],
+            "edits[0]: found 4 times, must be unique; it begins at lines 1, 2, 3, 4: add lines around it",
+        ),
+        (
+            &[("c\nd", "1"), ("a", "2"), ("b\nc", "3")],
+            "edits[2] and edits[0] overlap at line 3; make one edit of them; nothing was done",
+        ),
+        (&[("a", "1"), ("a", "2")], "edits[0] and edits[1] overlap at line 1; make one edit of them; nothing was done"),
+        (
+            &[("a", "1"), ("", "2")],
+            "edits[1]: old_text is empty; say what to replace, or use write_file for a whole file",
+        ),
+        (&[("a", "a")], "edits[0]: old_text and new_text are the same; there is nothing to change"),
+    ];
+    for (edits, expected) in table {
+        assert_eq!(check_several(text, edits).await, (expected.to_owned(), text.to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn an_edit_takes_one_pair_or_several_and_understands_names_of_others() {
+    let bench = Bench::new();
+    bench.text("write_file", json!({ "path": "f", "content": "a\nb\n" })).await;
+    let pair = json!({ "old_string": "a", "new_string": "A" });
+    let args = json!({ "file_path": "f", "old_text": "", "new_text": "", "edits": [pair] });
+    assert_eq!(bench.text("edit_file", args).await, "Edited f at line 1 (+1 -1)");
+    let error = |args| bench.error("edit_file", args);
+    assert_eq!(
+        error(json!({ "path": "f", "old_text": "b", "new_text": "B", "edits": [pair] })).await,
+        "send either old_text and new_text, or edits, not both; nothing was done"
+    );
+    let missing = "old_text is missing; send old_text and new_text, or edits";
+    assert_eq!(error(json!({ "path": "f" })).await, missing);
+    assert_eq!(error(json!({ "path": "f", "edits": [] })).await, missing);
+    assert_eq!(
+        error(json!({ "path": "f", "old_text": "b" })).await,
+        "new_text is missing; send old_text and new_text, or edits"
+    );
+    let many = vec![json!({ "old_text": "b", "new_text": "B" }); 101];
+    assert_eq!(
+        error(json!({ "path": "f", "edits": many })).await,
+        "101 edits are too many for one call; send 100 at most"
+    );
+    let strange = error(json!({ "path": "f", "edits": [{ "old_text": "b", "line": 1 }] })).await;
+    assert!(
+        strange.contains("edits[0].new_text is missing") && strange.contains("edits[0].line is not a field"),
+        "{strange}"
+    );
+    assert_eq!(bench.get("f"), "A\nb\n");
+}
+
+/// The diff is one that the program `patch` makes the new text of.
+#[tokio::test]
+async fn the_diff_of_several_edits_turns_the_old_text_into_the_new() {
+    let bench = Bench::new();
+    let old = "1\n2\n3\n4\n5\n6 six\n7\n8";
+    bench.text("write_file", json!({ "path": "f", "content": old })).await;
+    let edits = [("1\n", "0\n1\n"), ("3\n4\n", ""), ("six", "sixty\n6½"), ("6 ", "#"), ("8", "9")];
+    let edits: Vec<_> = edits.iter().map(|(old, new)| json!({ "old_text": old, "new_text": new })).collect();
+    let output = bench.call("edit_file", json!({ "path": "f", "edits": edits })).await.unwrap();
+    assert_eq!(bench.get("f"), "0\n1\n2\n5\n#sixty\n6½\n7\n9");
+    let diff = output.details["diff"].as_str().unwrap();
+    let expected = "--- a/f\n+++ b/f\n@@ -0,0 +1,1 @@\n+0\n@@ -3,2 +3,0 @@\n-3\n-4\n@@ -6,1 +5,2 @@\n-6 six\n+#sixty\n+6½\n\
+                    @@ -8,1 +8,1 @@\n-8\n\\ No newline at end of file\n+9\n\\ No newline at end of file\n";
+    assert_eq!(diff, expected);
 }
