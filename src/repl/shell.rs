@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::out::Out;
-use crate::sandbox::{self, Command, End, Environment, Finished, Limits};
+use crate::sandbox::{self, Command, End, Environment, Finished, Limits, Walls};
 use crate::terminal::wrap::Stream;
 use crate::terminal::{Look, story};
 
@@ -27,7 +27,8 @@ impl Shell {
     pub(super) fn start(text: String, cwd: PathBuf, out: Out, look: Look) -> Shell {
         let cancel = CancellationToken::new();
         let spool = std::env::temp_dir().join(format!("tillerman-{}.log", std::process::id()));
-        let command = Command { text, cwd, environment: Environment::inherited(), spool };
+        let walls = Walls::open();
+        let command = Command { text, cwd, environment: Environment::inherited(), spool, stdin: None, walls };
         let task = tokio::spawn(show(command, out, look, cancel.clone()));
         Shell { cancel, task }
     }

@@ -8,9 +8,12 @@ mod progress;
 mod running;
 mod spawn;
 mod sweep;
+mod walls;
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -19,6 +22,7 @@ pub use self::capture::{Captured, Spool};
 pub use self::environment::{Environment, nesting};
 use self::running::{Output, Running};
 pub use self::sweep::sweep;
+pub use self::walls::Walls;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -31,6 +35,10 @@ pub struct Command {
     pub environment: Environment,
     /// Where all of the output is kept when it does not fit into memory; made only then.
     pub spool: PathBuf,
+    /// What it reads; `None` for an input that is at its end.
+    pub stdin: Option<Arc<OwnedFd>>,
+    /// What stands between it and the rest of the machine.
+    pub walls: Arc<Walls>,
 }
 
 /// How much a command may take.
@@ -98,7 +106,7 @@ pub enum SandboxError {
     Spawn(#[source] io::Error),
 }
 
-/// Runs a command in a shell, without input and without a terminal.
+/// Runs a command in a shell, without a terminal.
 ///
 /// `on_output` gets the output while it is written, as text in pieces, at most about ten times a second; it returns at
 /// once. However the command ends, and also when this future is dropped, every process that it started is ended:

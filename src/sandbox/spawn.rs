@@ -1,4 +1,4 @@
-//! Starts a shell: no input, one pipe for both outputs, no terminal, only the variables it may have.
+//! Starts a shell: no input or a given one, one pipe for both outputs, no terminal, only the variables it may have.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -54,7 +54,11 @@ pub(super) fn spawn(command: &Command, limits: &Limits, id: &str) -> Result<(Chi
     let mut shell = tokio::process::Command::new(interpreter(&command.text));
     shell.arg("-c").arg(&command.text).current_dir(&command.cwd);
     shell.env_clear().envs(command.environment.variables()).env(MARK, command.environment.mark(id));
-    shell.stdin(Stdio::null()).stdout(writer.try_clone().map_err(SandboxError::Spawn)?).stderr(writer);
+    let input = command.stdin.as_ref().map(|input| input.try_clone()).transpose().map_err(SandboxError::Spawn)?;
+    shell
+        .stdin(input.map_or_else(Stdio::null, Stdio::from))
+        .stdout(writer.try_clone().map_err(SandboxError::Spawn)?)
+        .stderr(writer);
     detach(&mut shell);
     let child = shell.spawn().map_err(|error| explain(error, command))?;
     limit(&child, limits);

@@ -16,7 +16,7 @@ mod write_file;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::sandbox::{Environment, Limits};
+use crate::sandbox::{Environment, Limits, Walls};
 use crate::tool::{OutputPolicy, Tool};
 use crate::workspace::policy::PathPolicy;
 
@@ -45,6 +45,8 @@ pub struct ShellSettings {
     pub longest: Duration,
     /// With which variables.
     pub environment: Environment,
+    /// What they may touch.
+    pub walls: Arc<Walls>,
     /// How much of their output the model reads.
     pub output: OutputPolicy,
 }
@@ -67,6 +69,7 @@ impl Default for ShellSettings {
             limits: Limits::default(),
             longest: Duration::from_secs(600),
             environment: Environment::inherited(),
+            walls: Walls::open(),
             output: OutputPolicy::TAIL,
         }
     }

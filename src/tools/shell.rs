@@ -58,6 +58,8 @@ impl Shell {
             cwd: self.policy.base().to_owned(),
             environment: self.settings.environment.clone(),
             spool: truncate::artifact(cx),
+            stdin: None,
+            walls: Arc::clone(&self.settings.walls),
         };
         let mut show = |piece: &str| (cx.progress)(piece.to_owned());
         let began = jiff::Timestamp::now().as_microsecond();

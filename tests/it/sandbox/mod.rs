@@ -6,10 +6,11 @@ mod zoo;
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tillerman::sandbox::{self, Command, End, Environment, Finished, Limits, SandboxError};
+use tillerman::sandbox::{self, Command, End, Environment, Finished, Limits, SandboxError, Walls};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +36,15 @@ impl Ground {
 
     pub fn command(&self, text: &str) -> Command {
         let environment = Environment::inherited().with("ZOO", &self.word);
-        Command { text: text.into(), cwd: self.dir.path().into(), environment, spool: self.path("spool/all.txt") }
+        let spool = self.path("spool/all.txt");
+        Command {
+            text: text.into(),
+            cwd: self.dir.path().into(),
+            environment,
+            spool,
+            stdin: None,
+            walls: Walls::open(),
+        }
     }
 
     pub async fn run(&self, text: &str) -> Finished {
@@ -104,6 +113,17 @@ async fn p09_p10_input_is_empty_and_there_is_no_terminal() {
     let ground = Ground::new();
     let finished = ground.run("cat; (read x < /dev/tty) 2>/dev/null || echo no terminal").await;
     assert_eq!((finished.end, text(&finished).as_str()), (End::Exited(0), "no terminal\n"));
+}
+
+#[tokio::test]
+async fn a_command_reads_what_it_is_given() {
+    let ground = Ground::new();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    std::io::Write::write_all(&mut writer, b"fed").unwrap();
+    drop(writer);
+    let command = Command { stdin: Some(Arc::new(reader.into())), ..ground.command("cat; echo .") };
+    let finished = sandbox::run(&command, &ground.limits, &ground.cancel, &mut |_| {}).await.unwrap();
+    assert_eq!(text(&finished), "fed.\n");
 }
 
 #[tokio::test(start_paused = true)]
