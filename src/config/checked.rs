@@ -15,6 +15,7 @@ use crate::model::ModelId;
 use crate::model::catalog::{Choice, Models, Settings};
 use crate::model::provider::Effort;
 use crate::model::react::Protocol;
+use crate::tools::Enabled;
 use crate::workspace::policy::Profile;
 
 /// Reads values out of what was written.
@@ -219,18 +220,18 @@ impl<'a> Checked<'a> {
         Ok(Duration::from_secs(self.number(key, range)?.unwrap_or_default()))
     }
 
+    /// Which tools there are.
+    pub(super) fn tools(&self) -> Result<Enabled, ConfigError> {
+        let key = "tools";
+        let words = self.words(key, "a list of tools and groups, like [default, web, -grep]")?;
+        let (Some(words), Some(setting)) = (words, self.raw.get(key)) else { return Ok(Enabled::default()) };
+        Enabled::read(&words).map_err(|source| ConfigError::Tools { source, from: setting.place.clone() })
+    }
+
     /// A list, or one text with commas.
     pub(super) fn words(&self, key: &'static str, expected: &str) -> Result<Option<Vec<String>>, ConfigError> {
         let Some(setting) = self.raw.get(key) else { return Ok(None) };
-        let split = |text: &str| -> Vec<String> {
-            text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-        };
-        let words = match &setting.value {
-            Value::String(text) => Some(split(text)),
-            Value::Array(items) => items.iter().map(|item| item.as_str().map(|text| text.trim().to_owned())).collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-        };
-        words.map(Some).ok_or_else(|| wrong(key, setting, expected))
+        listed(&setting.value).map(Some).ok_or_else(|| wrong(key, setting, expected))
     }
 
     /// Every setting that has a value, in the order of the keys.
@@ -290,6 +291,18 @@ impl<'a> Checked<'a> {
 pub(super) fn wrong(key: &'static str, setting: &Setting, expected: &str) -> ConfigError {
     let value = plain(&setting.value);
     ConfigError::Value { key, value, from: setting.place.clone(), expected: expected.to_owned() }
+}
+
+/// A list, or one text with commas, as words; `None` for anything else.
+pub(super) fn listed(value: &Value) -> Option<Vec<String>> {
+    let split = |text: &str| -> Vec<String> {
+        text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    match value {
+        Value::String(text) => Some(split(text)),
+        Value::Array(items) => items.iter().map(|item| item.as_str().map(|text| text.trim().to_owned())).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
 }
 
 /// A value as a person would write it on one line, cut if it is long.

@@ -52,7 +52,7 @@ pub(super) const KEYS: &[Key] = &[
     key("parallel_tools", Some("true"), true),
     key("steer_boundary", Some("call"), true),
     key("keep_follow_ups", Some("false"), true),
-    key("tools", None, true),
+    key("tools", Some("default"), true),
     key("shell_timeout", Some("120"), false),
     key("retry_patience", Some("120"), false),
     key("profile", Some("workspace"), false),

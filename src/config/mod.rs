@@ -20,6 +20,7 @@ use crate::message::Budget;
 use crate::model::catalog::{Choice, Models, NoModel};
 use crate::model::local;
 use crate::model::recording::Recorder;
+use crate::tools::{Enabled, NoSuchTool};
 use crate::workspace::Workspace;
 use crate::workspace::policy::Profile;
 
@@ -66,8 +67,8 @@ pub struct Config {
     pub shell_timeout: Duration,
     /// What the main agent's tools may read and write.
     pub profile: Profile,
-    /// The tools that are enabled, by name; `None` enables all.
-    pub tools: Option<Vec<String>>,
+    /// The tools that agents have.
+    pub tools: Enabled,
     /// When journals are forced to the disk.
     pub durability: Durability,
     /// Bytes that sessions, traces, logs and full outputs may take before old ones of the last three go; 0 for any.
@@ -202,6 +203,14 @@ pub enum ConfigError {
         /// What would make sense.
         expected: String,
     },
+    /// A tool that is switched on or off does not exist.
+    #[error("tools in {from}: {source}")]
+    Tools {
+        /// Which, and what may be meant.
+        source: NoSuchTool,
+        /// Where it is named.
+        from: Place,
+    },
     /// The model that is asked for does not exist.
     #[error("{source} (asked for in {from})")]
     Model {
@@ -269,7 +278,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         authority: checked.authority()?,
         shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
         profile: checked.profile()?,
-        tools: checked.words("tools", "a list of names, like [shell, read_file]")?,
+        tools: checked.tools()?,
         durability: checked.durability()?,
         disk_quota: checked.number("disk_quota", 0..=1 << 30)?.unwrap_or_default() << 20,
         nesting: checked.number("nesting", 0..=8)?.unwrap_or_default(),

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::checked::listed;
 use super::keys::{self, KEYS, Key};
 use super::{ConfigError, Flags, dotenv::DotEnv};
 use crate::markdown::{self, Document};
+use crate::tools::Enabled;
 use crate::workspace::Workspace;
 
 /// Where a setting was written.
@@ -118,7 +120,7 @@ impl Raw {
         for (name, value) in settings {
             let place = Place::File { path: path.to_path_buf(), line: markdown::line_of(path, &name) };
             match keys::find(&name) {
-                Some(key) if trusted || harmless(key, &value) => self.put(key, value, place),
+                Some(key) if trusted || self.is_harmless(key, &value) => self.put(key, value, place),
                 Some(key) => ignored.push(key.name),
                 None if keys::is_about(&name) => {}
                 None => {
@@ -137,6 +139,18 @@ impl Raw {
         }
     }
 
+    /// A scripted model plays calls that its file dictates, so choosing one is no harmless setting; nor is switching on a
+    /// tool that is usually off, or one that a person's own settings left out.
+    fn is_harmless(&self, key: &Key, value: &Value) -> bool {
+        let scripted = value.as_str().is_some_and(|text| text.trim_start().starts_with("scripted"));
+        let wider = || {
+            let enabled = listed(value).and_then(|words| Enabled::read(&words).ok());
+            let is_own = self.get(key.name).is_some_and(|setting| setting.place != Place::Default);
+            is_own || enabled.is_some_and(|enabled| enabled.is_wider_than_usual())
+        };
+        key.harmless && !scripted && !(key.name == "tools" && wider())
+    }
+
     fn variables(&mut self, place: &dyn Fn(&str) -> Place, env: &dyn Fn(&str) -> Option<String>) {
         self.layers += 1;
         for key in KEYS {
@@ -146,12 +160,6 @@ impl Raw {
             }
         }
     }
-}
-
-/// A scripted model plays calls that its file dictates, so choosing one is no harmless setting.
-fn harmless(key: &Key, value: &Value) -> bool {
-    let scripted = value.as_str().is_some_and(|text| text.trim_start().starts_with("scripted"));
-    key.harmless && !scripted
 }
 
 fn home_file(path: &Path) -> Result<Map<String, Value>, ConfigError> {

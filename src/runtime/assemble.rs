@@ -19,6 +19,7 @@ use crate::skill::Skills;
 use crate::task::{Brief, Task};
 use crate::tool::{Tool, Toolbox};
 use crate::tools::{self, ToolSettings};
+use crate::workspace::defaults::Layer;
 use crate::workspace::policy::{PathPolicy, Profile};
 
 /// The main agent of a session.
@@ -36,7 +37,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let journal =
         Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
     let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
-    let tools = own_tools(site, policy).into_iter().chain(skills.tool()).chain(asked);
+    let tools = own_tools(site, policy, None).into_iter().chain(skills.tool()).chain(asked);
     let tools = tools.chain(control::tools(control)).chain(journal.iter().flat_map(|journal| history::tools(journal)));
     let prompt = prompt::main(&sources);
     let of_sets = skills.notices().iter().chain(roles.notices()).map(Notice::to_string);
@@ -45,7 +46,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
         model: model(site, &config.choice.id)?,
         summariser: summariser(site, &config.choice.id),
         counter: site.counters.of(&config.choice.id),
-        tools: toolbox(site, tools, |_| true)?,
+        tools: toolbox(site, tools, None)?,
         system: prompt.text,
         limits: config.main.clone(),
         artifacts,
@@ -78,12 +79,12 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let notes = role.map(|role| Notes::of(role, &rights));
     let noted = notes.as_ref().and_then(Notes::part).unwrap_or_default();
     let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
-    let tools = own_tools(site, rights).into_iter().chain(skills.tool()).chain(control);
+    let tools = own_tools(site, rights, role).into_iter().chain(skills.tool()).chain(control);
     let tools = tools.chain([ask]).chain(history::tools(&journal)).chain(notes.map(Notes::tool));
     Ok(Agent {
         summariser: summariser(site, model.id()),
         counter: site.counters.of(model.id()),
-        tools: toolbox(site, tools, |name| role.is_none_or(|role| role.allows(name)))?,
+        tools: toolbox(site, tools, role)?,
         system: prompt::worker(&sources).text + &noted,
         limits: limits(site, &task.brief, role, model.id()),
         artifacts: task.dir.artifacts(),
@@ -166,23 +167,27 @@ fn rights(site: &Site, task: &Task) -> Result<PathPolicy, String> {
     Ok(task.brief.touches.iter().fold(policy, |policy, path| policy.with_write(&root.join(path))))
 }
 
-fn own_tools(site: &Site, policy: PathPolicy) -> Vec<Arc<dyn Tool>> {
+fn own_tools(site: &Site, policy: PathPolicy, role: Option<&Role>) -> Vec<Arc<dyn Tool>> {
     let mut settings = ToolSettings::new(Arc::new(policy));
     settings.shell.limits.time = site.config.shell_timeout;
-    tools::builtin(&settings)
+    tools::made(&settings, |name| is_enabled(site, role, name))
 }
 
 /// Tools that the configuration and the role allow, and those that the library's user brought.
-fn toolbox(
-    site: &Site,
-    tools: impl Iterator<Item = Arc<dyn Tool>>,
-    allows: impl Fn(&str) -> bool,
-) -> Result<Toolbox, String> {
-    let enabled =
-        |name: &str| site.config.tools.as_ref().is_none_or(|names| names.iter().any(|enabled| enabled == name));
-    let tools = tools.filter(|tool| enabled(&tool.spec().name));
-    let all = tools.chain(site.extra_tools.iter().cloned()).filter(|tool| allows(&tool.spec().name));
+fn toolbox(site: &Site, tools: impl Iterator<Item = Arc<dyn Tool>>, role: Option<&Role>) -> Result<Toolbox, String> {
+    let tools = tools.filter(|tool| is_enabled(site, role, &tool.spec().name));
+    let brought = site.extra_tools.iter().cloned();
+    let all = tools.chain(brought.filter(|tool| role.is_none_or(|role| role.allows(&tool.spec().name))));
     Toolbox::new(all.collect()).map_err(text)
+}
+
+/// The settings say which tools there are; a role leaves some out, and adds those that it names and that are only usually
+/// off. A role of a workspace that nobody trusts adds nothing: such a tool may reach further than the usual ones.
+fn is_enabled(site: &Site, role: Option<&Role>, name: &str) -> bool {
+    let enabled = &site.config.tools;
+    let Some(role) = role else { return enabled.has(name) };
+    let adds = role.tools.is_some() && (site.config.trusted || role.layer != Layer::Workspace);
+    role.allows(name) && if adds { enabled.has_on_demand(name) } else { enabled.has(name) }
 }
 
 fn text(error: impl std::error::Error) -> String {

@@ -62,7 +62,7 @@ impl Evidence {
     /// Of a worker that is gone, by its conversation; `None` where the workspace cannot be looked at.
     pub(super) fn in_journal(root: &Path, own: &Path, context: &[Arc<Message>]) -> Option<Evidence> {
         let policy = PathPolicy::new(Profile::Task, root).ok()?;
-        let tools = tools::builtin(&ToolSettings::new(Arc::new(policy)));
+        let tools = tools::made(&ToolSettings::new(Arc::new(policy)), |_| true);
         let evidence = Evidence::of(Toolbox::new(tools).ok()?, root, own);
         evidence.recall(context);
         Some(evidence)

@@ -9,8 +9,6 @@ use crate::task::Brief;
 use crate::tool::Tool;
 use crate::tools;
 
-use super::{control, history};
-
 /// The named agents there are (S1-30, S1-32). What is wrong in their files is in [`Roles::notices`].
 ///
 /// `skills` are those that a file may name, `extra` the tools that a library user brought.
@@ -21,8 +19,8 @@ pub fn named_agents(config: &Config, skills: &Skills, extra: &[std::sync::Arc<dy
         AgentsFrom::Everywhere => false,
     };
     let extra = extra.iter().map(|tool| tool.spec().name.clone());
-    let mut tools: Vec<String> = tools::NAMES.iter().map(ToString::to_string).chain(extra).collect();
-    tools.extend(["load_skill", "note"].iter().chain(&control::NAMES).chain(&history::NAMES).map(ToString::to_string));
+    let ours = tools::groups::names().into_iter().map(ToOwned::to_owned);
+    let mut tools: Vec<String> = ours.chain(extra).collect();
     tools.sort_unstable();
     let skills: Vec<String> = skills.list().iter().map(|skill| skill.name.clone()).collect();
     let model = |named: &str| {

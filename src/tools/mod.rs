@@ -1,9 +1,11 @@
 //! The built-in tools, one small room each, with the text that the model reads beside it.
 
 pub mod changed;
+mod current_time;
 mod edit_file;
 mod files;
 mod grep;
+pub mod groups;
 mod list;
 mod load;
 mod read_file;
@@ -20,10 +22,8 @@ use crate::sandbox::{Environment, Limits, Walls};
 use crate::tool::{OutputPolicy, Tool};
 use crate::workspace::policy::PathPolicy;
 
+pub use self::groups::{Enabled, GROUPS, Group, NoSuchTool};
 use self::read_log::ReadLog;
-
-/// The names of the built-in tools, sorted.
-pub const NAMES: [&str; 8] = ["edit_file", "grep", "list", "load", "read_file", "scan", "shell", "write_file"];
 
 /// What the built-in tools of one agent may do.
 #[derive(Debug, Clone)]
@@ -51,11 +51,6 @@ pub struct ShellSettings {
     pub output: OutputPolicy,
 }
 
-/// A name that is none of [`NAMES`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no built-in tool {0}; there are {known}", known = NAMES.join(", "))]
-pub struct UnknownTool(pub String);
-
 impl ToolSettings {
     /// The usual settings within the rights of `policy`.
     pub fn new(policy: Arc<PathPolicy>) -> ToolSettings {
@@ -75,26 +70,29 @@ impl Default for ShellSettings {
     }
 }
 
-/// All built-in tools. They share what they remember of files that were read, so make them anew for each run.
-pub fn builtin(settings: &ToolSettings) -> Vec<Arc<dyn Tool>> {
+/// The tools made here of which `wanted` says yes by name, sorted. They share what they remember of files that were read,
+/// so make them anew for each run.
+pub fn made(settings: &ToolSettings, wanted: impl Fn(&str) -> bool) -> Vec<Arc<dyn Tool>> {
     let log = Arc::new(ReadLog::default());
-    NAMES.iter().filter_map(|name| make(name, settings, &log)).collect()
+    let wanted = groups::names().into_iter().filter(|name| wanted(name));
+    wanted.filter_map(|name| make(name, settings, &log)).collect()
 }
 
-/// The built-in tools of these names.
+/// The tools made here that are meant by these words; see [`Enabled::read`].
 ///
 /// # Errors
-/// [`UnknownTool`] for the first name that is not built in.
-pub fn selected<S: AsRef<str>>(settings: &ToolSettings, names: &[S]) -> Result<Vec<Arc<dyn Tool>>, UnknownTool> {
-    let log = Arc::new(ReadLog::default());
-    let known = |name: &S| make(name.as_ref(), settings, &log).ok_or_else(|| UnknownTool(name.as_ref().to_owned()));
-    names.iter().map(known).collect()
+/// [`NoSuchTool`] for the first word that means nothing.
+pub fn selected<S: AsRef<str>>(settings: &ToolSettings, words: &[S]) -> Result<Vec<Arc<dyn Tool>>, NoSuchTool> {
+    let enabled = Enabled::read(words)?;
+    Ok(made(settings, |name| enabled.has(name)))
 }
 
+/// The tool of that name, unless it lives with what it controls.
 fn make(name: &str, settings: &ToolSettings, log: &Arc<ReadLog>) -> Option<Arc<dyn Tool>> {
     let policy = || Arc::clone(&settings.policy);
     let log = || Arc::clone(log);
     Some(match name {
+        "current_time" => Arc::new(current_time::CurrentTime),
         "edit_file" => Arc::new(edit_file::EditFile::new(policy(), log())),
         "grep" => Arc::new(grep::Grep::new(policy(), settings.output)),
         "list" => Arc::new(list::List::new(policy())),

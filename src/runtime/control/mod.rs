@@ -96,9 +96,6 @@ impl Observer for Ration {
     }
 }
 
-/// The names of the tools with which an agent commands the crew.
-pub(super) const NAMES: [&str; 8] = ["abort", "answer", "ask", "call_agent", "dispatch", "resume", "steer", "tasks"];
-
 /// Dispatches that one answer of a model may hold.
 const PER_TURN: u32 = 64;
 
@@ -147,5 +144,5 @@ fn refused(refusal: impl Display) -> ToolError {
 
 /// A call of this tool may set a task going, which then ends with another report.
 pub(super) fn is_order(tool: &str) -> bool {
-    NAMES.contains(&tool) && !["abort", "tasks"].contains(&tool)
+    ["answer", "ask", "call_agent", "dispatch", "resume", "steer"].contains(&tool)
 }

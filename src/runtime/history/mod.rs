@@ -12,9 +12,6 @@ use tokio_util::sync::CancellationToken;
 use crate::session::{History, SessionError};
 use crate::tool::{Tool, ToolContext, ToolError};
 
-/// Their names.
-pub(super) const NAMES: [&str; 2] = ["history_read", "history_search"];
-
 /// history_search and history_read over the journal in that file.
 pub(super) fn tools(journal: &Path) -> Vec<Arc<dyn Tool>> {
     let history = History::of(journal);

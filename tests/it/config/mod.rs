@@ -12,6 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tillerman::agent::Limits;
 use tillerman::config::{self, Agents, AgentsFrom, Config, CrewLimits, Durability, Flags, Place};
+use tillerman::tools::Enabled;
 use tillerman::workspace::Workspace;
 use tillerman::workspace::policy::Profile;
 
@@ -104,7 +105,7 @@ fn without_any_file_the_defaults_count_and_the_pilot_answers() {
     assert_eq!(config.crew, CrewLimits { running: 8, queued: 1_024, depth: 1 });
     assert_eq!(config.shell_timeout, Duration::from_secs(120));
     assert_eq!((config.profile, config.durability), (Profile::Workspace, Durability::Turn));
-    assert_eq!((config.tools, config.trusted, config.warnings), (None, false, Vec::new()));
+    assert_eq!((config.tools, config.trusted, config.warnings), (Enabled::default(), false, Vec::new()));
     assert!(config.origins.iter().all(|o| matches!(o.from, Place::Default | Place::Model)), "{:?}", config.origins);
 }
 
@@ -147,13 +148,14 @@ fn every_setting_reaches_its_place() {
     assert_eq!(config.main, Limits { max_turns: Some(5), ..limits.clone() });
     assert_eq!(config.worker, Limits { max_turns: Some(6), ..limits });
     assert_eq!(config.crew, CrewLimits { running: 1, queued: 0, depth: 0 });
-    assert_eq!(config.tools, Some(vec!["shell".to_owned(), "list".to_owned()]));
+    let two = Enabled::read(&["shell", "list"]).unwrap();
+    assert_eq!(config.tools, two);
     let folder = Some(config.workspace.root().join("team/agents"));
     assert_eq!(config.agents, Agents { from: AgentsFrom::BuiltIn, folder, foreign: None });
     assert_eq!(config.shell_timeout, Duration::from_secs(9));
     assert_eq!((config.profile, config.durability), (Profile::Curated, Durability::Off));
     let config = Scene::new().env("TILLERMAN_TOOLS", " shell, list ,").env("TILLERMAN_MAX_TOKENS", "8_000").config();
-    assert_eq!((config.tools, config.main.max_tokens), (Some(vec!["shell".to_owned(), "list".to_owned()]), 8000));
+    assert_eq!((config.tools, config.main.max_tokens), (two, 8000));
 }
 
 /// C-8: a main agent has no limit of turns unless somebody sets one, a worker has one unless somebody lifts it.
@@ -239,7 +241,11 @@ fn values_out_of_their_range_are_refused_with_place_and_remedy() {
         ("protocol: words", "protocol is words in ws/config.md line 2; it must be one of native, react, auto"),
         ("durability: never", "durability is never in ws/config.md line 2; it must be one of always, turn, off"),
         ("profile: root", "profile is root in ws/config.md line 2; it must be one of free, workspace, curated"),
-        ("tools: 3", "tools is 3 in ws/config.md line 2; it must be a list of names, like [shell, read_file]"),
+        ("tools: [shell, gerp]", "tools in ws/config.md line 2: there is no tool or group gerp; did you mean grep?"),
+        (
+            "tools: 3",
+            "tools is 3 in ws/config.md line 2; it must be a list of tools and groups, like [default, web, -grep]",
+        ),
         ("model: 3", "model is 3 in ws/config.md line 2; it must be text like anthropic or claude-sonnet-5-5"),
     ];
     for (line, expected) in table {

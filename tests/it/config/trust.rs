@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 
 use tillerman::config;
 use tillerman::model::ModelId;
+use tillerman::tools::Enabled;
 use tillerman::workspace::Workspace;
 
 use super::{Scene, front};
@@ -48,6 +49,22 @@ fn a_strange_workspace_cannot_choose_a_scripted_model() {
             "scripted/evil.json"
         );
     }
+}
+
+/// T01: what is usually off may reach further than what is on.
+#[test]
+fn a_strange_workspace_leaves_tools_out_and_switches_none_on() {
+    let tools = |home: &str, own: &str| {
+        let scene = Scene::new().file("home/config.yaml", home).file("ws/config.md", &front(own));
+        (scene.config().tools, scene.warnings())
+    };
+    let read = |words: &[&str]| Enabled::read(words).unwrap();
+    let ignored = vec![format!("tools in ws/config.md {NOT_YET}")];
+    assert_eq!(tools("", "tools: -grep"), (read(&["-grep"]), vec![]));
+    assert_eq!(tools("", "tools: [default, basics]"), (Enabled::default(), ignored.clone()));
+    assert_eq!(tools("tools: list", "tools: default"), (read(&["list"]), ignored));
+    let scene = Scene::new().file("ws/config.md", &front("tools: +basics")).trusted();
+    assert_eq!(scene.config().tools, read(&["default", "basics"]));
 }
 
 #[test]

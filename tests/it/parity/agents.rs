@@ -77,6 +77,19 @@ async fn s1_33_s1_34_an_agent_has_the_tools_it_lists_or_all_and_never_call_agent
     }
 }
 
+/// T01: a tool that is usually off comes with a role that names it, unless the role is that of a strange workspace.
+#[tokio::test]
+async fn s4_20_an_agent_that_names_a_tool_that_is_usually_off_has_it() {
+    for (trusted, listed) in [(true, vec!["current_time", "read_file"]), (false, vec!["read_file"])] {
+        let shown = Shown::default();
+        let boat = boat_with(showing(&shown, |_| says("done")), |config| config.trusted = trusted).await;
+        agent(&boat.ground, "clock", "---\ndescription: d\ntools: [read_file, get_current_time]\n---\n");
+        let [clock, plain] = workers(&boat, &shown, [Some("clock"), None]).await;
+        assert_eq!(clock.tools, listed, "trusted: {trusted}");
+        assert!(!plain.tools.contains(&"current_time".to_owned()), "{:?}", plain.tools);
+    }
+}
+
 #[tokio::test]
 async fn s1_32_s1_40_the_settings_switch_agents_name_their_folder_and_bound_the_depth() {
     let settings = "agents: built-in\nagents_folder: team\ndepth: 2\n";

@@ -28,7 +28,7 @@ pub const PROMISES: &[Promise] = &[
     later("S1-23", "background jobs"),
     tested("S1-24", "tools::files::s1_20_writing_outside_is_refused_with_the_place_where_it_may"),
     tested("S1-25", "parity::tools::s0_33_s4_19_a_tool_is_its_name_its_description_its_parameters_and_what_it_does"),
-    tested("S1-26", "tools::tools_are_selected_by_name_and_a_wrong_name_is_told"),
+    tested("S1-26", "tools::s2_42_s4_20_tools_are_selected_by_name_and_a_wrong_name_is_told"),
     later("S1-27", "MCP servers"),
     later("S1-28", "MCP servers"),
     later("S1-29", "MCP servers"),

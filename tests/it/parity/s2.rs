@@ -44,7 +44,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S2-39", "tools::search::a_search_does_not_leave_the_workspace"),
     tested("S2-40", "policy::a_profile_says_where_writing_is_allowed"),
     later("S2-41", "knowledge search"),
-    tested("S2-42", "tools::tools_are_selected_by_name_and_a_wrong_name_is_told"),
+    tested("S2-42", "tools::s2_42_s4_20_tools_are_selected_by_name_and_a_wrong_name_is_told"),
     tested("S2-43", "skill::skills_of_all_layouts_are_found"),
     tested("S2-44", "skill::the_catalogue_has_a_line_for_each_skill_that_a_model_may_load"),
     tested("S2-45", "parity::crew::s2_45_s2_46_the_agent_writes_skills_and_memory_that_the_next_run_knows"),

@@ -1,7 +1,9 @@
 //! The built-in tools as a model calls them: exact texts, exact errors.
 
+mod basics;
 mod edit;
 mod files;
+mod groups;
 mod search;
 mod shell;
 
@@ -49,7 +51,7 @@ impl Bench {
             }),
             artifacts: dir.path().join("artifacts"),
         };
-        Bench { tools: Toolbox::new(tools::builtin(&settings)).unwrap(), dir, cx, shown, shows }
+        Bench { tools: Toolbox::new(tools::made(&settings, |_| true)).unwrap(), dir, cx, shown, shows }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -86,23 +88,22 @@ impl Bench {
 }
 
 #[test]
-fn the_tools_are_few_words_long() {
-    let bench = Bench::new();
-    let names: Vec<&str> = bench.tools.names().collect();
-    assert_eq!(names, tools::NAMES);
-    let told = serde_json::to_string(bench.tools.specs()).unwrap();
+fn the_usual_tools_are_few_words_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = ToolSettings::new(Arc::new(PathPolicy::new(Profile::Free, dir.path()).unwrap()));
+    let usual = Toolbox::new(tools::selected(&settings, &["default"]).unwrap()).unwrap();
+    let core = ["edit_file", "grep", "list", "load", "read_file", "scan", "shell", "write_file"];
+    assert_eq!(usual.names().collect::<Vec<_>>(), core);
+    let told = serde_json::to_string(usual.specs()).unwrap();
     assert!(told.len() < 2900, "{} bytes for a model to read in each request", told.len());
 }
 
 #[test]
-fn tools_are_selected_by_name_and_a_wrong_name_is_told() {
+fn s2_42_s4_20_tools_are_selected_by_name_and_a_wrong_name_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let settings = ToolSettings::new(Arc::new(PathPolicy::new(Profile::Free, dir.path()).unwrap()));
     let few = tools::selected(&settings, &["shell", "list"]).unwrap();
-    assert_eq!(few.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(), ["shell", "list"]);
-    let error = tools::selected(&settings, &["shell", "bash"]).err().unwrap().to_string();
-    assert_eq!(
-        error,
-        "there is no built-in tool bash; there are edit_file, grep, list, load, read_file, scan, shell, write_file"
-    );
+    assert_eq!(few.iter().map(|tool| tool.spec().name.as_str()).collect::<Vec<_>>(), ["list", "shell"]);
+    let error = tools::selected(&settings, &["shell", "gerp"]).err().unwrap().to_string();
+    assert_eq!(error, "there is no tool or group gerp; did you mean grep?");
 }
