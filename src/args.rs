@@ -42,6 +42,12 @@ pub struct Common {
     /// The model, for example anthropic/claude-sonnet-5-5 or pilot/pilot.
     #[arg(short, long, value_name = "PROVIDER/MODEL", global = true)]
     pub model: Option<String>,
+    /// How far commands and tools reach.
+    #[arg(long, value_name = "MODE", global = true, value_enum)]
+    pub sandbox: Option<Reach>,
+    /// Let commands use the network.
+    #[arg(long, global = true)]
+    pub network: bool,
     /// The provider's address, for a gateway or a local server.
     #[arg(long, value_name = "URL", global = true)]
     pub base_url: Option<String>,
@@ -69,6 +75,28 @@ pub struct Common {
     /// Colours: auto, always or never.
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t, hide_possible_values = true)]
     pub color: When,
+}
+
+/// How far commands and tools reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Reach {
+    /// They read, and write nothing.
+    ReadOnly,
+    /// They write in the workspace, without its settings; the usual.
+    WorkspaceWrite,
+    /// No walls at all.
+    Full,
+}
+
+impl Reach {
+    /// As it is written in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reach::ReadOnly => "read-only",
+            Reach::WorkspaceWrite => "workspace-write",
+            Reach::Full => "full",
+        }
+    }
 }
 
 /// When to colour.

@@ -81,7 +81,8 @@ pub struct NotReady {
 /// [`NotReady`] names what is wrong and how to mend it.
 pub fn settings(common: &Common) -> Result<Config, NotReady> {
     let (model, base_url) = (common.model.clone(), common.base_url.clone());
-    let flags = Flags { model, base_url, trust: common.trust, look: true };
+    let sandbox = common.sandbox.map(|reach| reach.name().to_owned());
+    let flags = Flags { model, base_url, sandbox, network: common.network, trust: common.trust, look: true };
     Ok(config::load(workspace(common)?, &flags, &|name| std::env::var(name).ok())?)
 }
 

@@ -47,7 +47,9 @@ fn refuse(why: String, setup: &Setup) -> Exit {
 
 /// Settings under which only the recording answers.
 fn prepare(common: &Common, model: Scripted, tape: &Tape) -> Result<Config, NotReady> {
-    let flags = Flags { model: Some(model.id().to_string()), base_url: None, trust: common.trust, look: false };
+    let sandbox = common.sandbox.map(|reach| reach.name().to_owned());
+    let (model_id, network) = (Some(model.id().to_string()), common.network);
+    let flags = Flags { model: model_id, base_url: None, sandbox, network, trust: common.trust, look: false };
     let before = tape.header().tasks;
     let (mut config, note) = match &common.workspace {
         Some(_) => {

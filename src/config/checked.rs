@@ -207,8 +207,19 @@ impl<'a> Checked<'a> {
     }
 
     pub(super) fn profile(&self) -> Result<Profile, ConfigError> {
-        let words = [("free", Profile::Free), ("workspace", Profile::Workspace), ("curated", Profile::Curated)];
-        self.word("profile", &words, Profile::Workspace)
+        let file = [
+            Profile::WorkspaceWrite,
+            Profile::ReadOnly,
+            Profile::Free,
+            Profile::Workspace,
+            Profile::Curated,
+            Profile::Task,
+        ];
+        let flag = [Profile::ReadOnly, Profile::WorkspaceWrite, Profile::Full];
+        let flagged = matches!(self.raw.get("profile"), Some(Setting { place: Place::Flag(_), .. }));
+        let known = if flagged { &flag[..] } else { &file[..] };
+        let words: Vec<(&str, Profile)> = known.iter().map(|profile| (profile.name(), *profile)).collect();
+        self.word("profile", &words, Profile::WorkspaceWrite)
     }
 
     pub(super) fn durability(&self) -> Result<Durability, ConfigError> {

@@ -10,6 +10,7 @@ mod keys;
 mod raw;
 mod trust;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,6 +23,7 @@ use crate::model::local;
 use crate::model::recording::Recorder;
 use crate::tools::{Enabled, NoSuchTool};
 use crate::workspace::Workspace;
+use crate::workspace::guarded::Guarded;
 use crate::workspace::policy::Profile;
 
 pub use authority::Authority;
@@ -67,6 +69,10 @@ pub struct Config {
     pub shell_timeout: Duration,
     /// What the main agent's tools may read and write.
     pub profile: Profile,
+    /// Commands may use the network.
+    pub network: bool,
+    /// What no tool may see or change.
+    pub guarded: Guarded,
     /// The tools that agents have.
     pub tools: Enabled,
     /// When journals are forced to the disk.
@@ -152,6 +158,10 @@ pub struct Flags {
     pub model: Option<String>,
     /// `--base-url`
     pub base_url: Option<String>,
+    /// `--sandbox`: read-only, workspace-write or full.
+    pub sandbox: Option<String>,
+    /// `--network`: commands may use the network.
+    pub network: bool,
     /// `--trust`: follow the workspace's settings for this run.
     pub trust: bool,
     /// Look for a model server on this machine when nothing else chooses one, unless `TILLERMAN_OFFLINE` is set. The
@@ -278,6 +288,8 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         authority: checked.authority()?,
         shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
         profile: checked.profile()?,
+        network: checked.flag("network")?,
+        guarded: Guarded::of(workspace.home(), &|name| env(name).map(OsString::from)),
         tools: checked.tools()?,
         durability: checked.durability()?,
         disk_quota: checked.number("disk_quota", 0..=1 << 30)?.unwrap_or_default() << 20,

@@ -82,7 +82,13 @@ impl Raw {
         raw.variables(&|name| dotenv.place(name), &|name| dotenv.get(name));
         raw.variables(&|name| Place::Variable(name.to_owned()), &|name| env(name));
         raw.layers += 1;
-        for (name, flag, value) in [("model", "--model", &flags.model), ("base_url", "--base-url", &flags.base_url)] {
+        let network = flags.network.then(|| "on".to_owned());
+        for (name, flag, value) in [
+            ("model", "--model", &flags.model),
+            ("base_url", "--base-url", &flags.base_url),
+            ("profile", "--sandbox", &flags.sandbox),
+            ("network", "--network", &network),
+        ] {
             if let (Some(key), Some(value)) = (keys::find(name), value) {
                 raw.put(key, Value::String(value.clone()), Place::Flag(flag));
             }

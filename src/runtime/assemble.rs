@@ -55,7 +55,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     })
 }
 
-/// The worker of a task. It writes in its own directory and in what the brief touches, and dispatches only if the depth
+/// The worker of a task. It writes in its own directory and, unless nobody writes, in what the brief touches, and dispatches only if the depth
 /// allows.
 pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent, String> {
     let config = &site.config;
@@ -163,8 +163,10 @@ pub(super) fn raisable(site: &Site, brief: &Brief) -> Budget {
 
 fn rights(site: &Site, task: &Task) -> Result<PathPolicy, String> {
     let root = site.config.workspace.root();
-    let policy = site.policy(Profile::Task).map_err(text)?.with_write(task.dir.path());
-    Ok(task.brief.touches.iter().fold(policy, |policy, path| policy.with_write(&root.join(path))))
+    let profile = site.config.profile;
+    let policy = site.policy(profile).map_err(text)?.narrowed().with_write(task.dir.path());
+    let touches = task.brief.touches.iter().filter(|_| profile != Profile::ReadOnly);
+    Ok(touches.fold(policy, |policy, path| policy.with_write(&root.join(path))))
 }
 
 fn own_tools(site: &Site, policy: PathPolicy, role: Option<&Role>) -> Vec<Arc<dyn Tool>> {

@@ -62,7 +62,7 @@ impl Notes {
     pub(super) fn of(role: &Role, policy: &PathPolicy) -> Notes {
         let path = format!("memory/agents/{}.md", role.name);
         let foreign = policy.base().join(format!(".agent_memory_{}.json", role.name));
-        Notes { policy: Arc::new(policy.with_profile(policy.profile()).with_write(Path::new(&path))), path, foreign }
+        Notes { policy: Arc::new(policy.narrowed().with_write(Path::new(&path))), path, foreign }
     }
 
     /// The part of the prompt, if there are any notes.

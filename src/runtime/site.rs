@@ -124,7 +124,7 @@ impl Site {
         if let Some(ground) = self.ground.get() {
             return Ok(ground.with_profile(profile));
         }
-        let ground = PathPolicy::new(profile, self.config.workspace.root())?;
+        let ground = PathPolicy::new(profile, self.config.workspace.root())?.guarding(&self.config.guarded);
         Ok(self.ground.get_or_init(|| ground).with_profile(profile))
     }
 

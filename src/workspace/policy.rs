@@ -2,54 +2,46 @@
 //! decides, so that `..`, links and swapped directories lead nowhere. Running commands is confined elsewhere.
 
 mod bounds;
+mod error;
 mod place;
+mod profile;
+mod replace;
+mod repository;
 mod root;
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
-use rustix::fs::{Gid, OFlags, Uid};
+use cap_std::fs::{MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 
 pub use self::bounds::Bounds;
+pub use self::error::PathError;
 use self::place::Place;
+pub use self::profile::Profile;
 use self::root::Root;
+pub(in crate::workspace) use self::root::settled;
+use super::guarded::Guarded;
 
-/// A file opened for reading neither waits for the other end of a pipe nor becomes our terminal.
-const CAREFULLY: i32 = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits() as i32;
-/// The folders that the profile `curated` writes.
-const CURATED: [&str; 3] = ["memory", "skills", "knowledge"];
-/// What configures the runtime, below the base: nothing for a worker to touch.
-const OWN: [&str; 6] = [".tasks", ".env", "agents", "config.md", "mcp.json", "skills"];
-
-/// The named sets of rights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// Reads and writes everywhere; protected paths excepted.
-    Free,
-    /// Reads and writes below the base.
-    Workspace,
-    /// Reads below the base, writes in its `memory`, `skills` and `knowledge`.
-    Curated,
-    /// Reads below the base, writes only in the write roots that are added.
-    Task,
-}
+/// What the kernel shows of itself and of processes: not files, whatever they look like.
+const KERNEL: [&str; 3] = ["/proc", "/dev", "/sys"];
 
 /// What tools may read and write, as data.
 ///
-/// Relative paths start at the base. A path is protected when it lies in `.git/hooks`, `.git/config` and their like, or
-/// in a protected root; the longer of a protected and a write root wins, so a task may write its own directory although
-/// `.tasks` is protected.
+/// Relative paths start at the base. A path is protected when git takes programs from it (`.git/hooks`, `.git/config` and
+/// their like), or when it lies in a protected root; the longer of a protected and a write root wins, so a task may write
+/// its own directory although `.tasks` is protected.
 #[derive(Debug)]
 pub struct PathPolicy {
     profile: Profile,
     base: Arc<Root>,
+    guarded: Arc<Guarded>,
     read: Vec<Root>,
     write: Vec<Root>,
     protected: Vec<PathBuf>,
+    /// Every path is a write root, so no handle confines it.
+    everywhere: bool,
 }
 
 /// A file that was written.
@@ -61,67 +53,6 @@ pub struct Written {
     pub path: PathBuf,
 }
 
-/// Why a path may not be used, in words that a model can act on.
-#[derive(Debug, thiserror::Error)]
-pub enum PathError {
-    /// It lies outside of all read roots.
-    #[error("{path} may not be read: it lies outside of {allowed}")]
-    UnreadablePlace {
-        /// As it was asked for.
-        path: String,
-        /// Where reading is allowed.
-        allowed: String,
-    },
-    /// It lies outside of all write roots.
-    #[error("{path} may not be written: writing is allowed in {allowed}")]
-    UnwritablePlace {
-        /// As it was asked for.
-        path: String,
-        /// Where writing is allowed.
-        allowed: String,
-    },
-    /// It is protected, whether it exists or not.
-    #[error("{path} may not be written: {why}; writing is allowed in {allowed} otherwise")]
-    Protected {
-        /// As it was asked for.
-        path: String,
-        /// What it belongs to.
-        why: &'static str,
-        /// Where writing is allowed.
-        allowed: String,
-    },
-    /// There is nothing of that name.
-    #[error("{path} does not exist; use list to see what is there")]
-    Missing {
-        /// As it was asked for.
-        path: String,
-    },
-    /// It is a directory, a pipe, a device or a socket.
-    #[error("{path} is {kind}, not a regular file")]
-    NotAFile {
-        /// As it was asked for.
-        path: String,
-        /// What it is instead, with its article.
-        kind: &'static str,
-    },
-    /// It cannot be a path.
-    #[error("{path:?} is no usable path: {why}")]
-    Unusable {
-        /// As it was asked for.
-        path: String,
-        /// Why not.
-        why: &'static str,
-    },
-    /// The operating system refused.
-    #[error("{path}: {source}")]
-    Io {
-        /// As it was asked for.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
-}
-
 impl PathPolicy {
     /// The rights of a profile for the folder `base`, which must exist.
     ///
@@ -130,24 +61,33 @@ impl PathPolicy {
     pub fn new(profile: Profile, base: &Path) -> Result<PathPolicy, PathError> {
         let failed = |source| PathError::Io { path: base.display().to_string(), source };
         let base = Root::open(&fs::canonicalize(base).map_err(failed)?).map_err(failed)?;
-        Ok(PathPolicy::of(profile, Arc::new(base)))
+        Ok(PathPolicy::of(profile, Arc::new(base), Arc::default()))
     }
 
     /// The rights of another profile for the same folder, by the same handle: agents share it, however many they are.
     pub fn with_profile(&self, profile: Profile) -> PathPolicy {
-        PathPolicy::of(profile, Arc::clone(&self.base))
+        PathPolicy::of(profile, Arc::clone(&self.base), Arc::clone(&self.guarded))
     }
 
-    fn of(profile: Profile, base: Arc<Root>) -> PathPolicy {
-        let below = |names: &[&str]| names.iter().map(|name| base.path.join(name)).collect::<Vec<_>>();
-        let (write, protected) = match profile {
-            Profile::Free => (vec![PathBuf::from("/")], vec![]),
-            Profile::Workspace => (vec![base.path.clone()], below(&["config.md", "mcp.json"])),
-            Profile::Curated => (below(&CURATED), vec![]),
-            Profile::Task => (vec![], below(&OWN)),
-        };
-        let write = write.into_iter().map(Root::at).collect();
-        PathPolicy { profile, base, read: Vec::new(), write, protected }
+    /// The rights of a worker: it reads what the profile reads and writes only what is added.
+    pub fn narrowed(&self) -> PathPolicy {
+        let protected = Profile::Task.protected(&self.base.path);
+        PathPolicy { write: Vec::new(), protected, everywhere: false, ..self.with_profile(self.profile) }
+    }
+
+    /// Holds back what is guarded, unless the profile is `full`. A base that itself lies in a hidden place is not hidden.
+    pub fn guarding(mut self, guarded: &Guarded) -> PathPolicy {
+        let mut guarded = guarded.clone();
+        guarded.hidden.retain(|path| !self.base.path.starts_with(path));
+        self.guarded = Arc::new(guarded);
+        self
+    }
+
+    fn of(profile: Profile, base: Arc<Root>, guarded: Arc<Guarded>) -> PathPolicy {
+        let write = profile.write(&base.path).into_iter().map(Root::at).collect();
+        let protected = profile.protected(&base.path);
+        let everywhere = profile.writes_everywhere();
+        PathPolicy { profile, base, guarded, read: Vec::new(), write, protected, everywhere }
     }
 
     /// Lets `root` be read as well; it need not exist yet.
@@ -168,16 +108,50 @@ impl PathPolicy {
         self
     }
 
-    /// The same rights as data, for the walls around commands.
+    /// The same rights as data, for the walls around commands. Looks for repositories below what may be written.
     pub fn bounds(&self) -> Bounds {
-        let paths = |roots: &[Root]| roots.iter().map(|root| root.path.clone()).collect();
         let read = self.readable().map(|root| root.path.clone()).collect();
+        let write: Vec<PathBuf> = self.write.iter().map(|root| root.path.clone()).collect();
+        let folders = write.iter().filter(|path| path.parent().is_some() && path.is_dir());
+        let programs = folders.flat_map(|root| repository::programs(root));
+        let programs = programs.chain(repository::programs_of(&self.base.path.join(".git")));
+        let kept = self.protected.iter().chain(self.held(|guarded| &guarded.protected)).cloned().chain(programs);
+        let mut protected: Vec<PathBuf> = kept.filter(|path| write.iter().any(|root| path.starts_with(root))).collect();
+        protected.sort();
+        protected.dedup();
         Bounds {
             base: self.base.path.clone(),
-            read: (self.profile != Profile::Free).then_some(read),
-            write: paths(&self.write),
-            protected: self.protected.clone(),
-            hidden: Vec::new(),
+            read: (!self.profile.reads_everywhere()).then_some(read),
+            write,
+            protected,
+            hidden: self.held(|guarded| &guarded.hidden).to_vec(),
+        }
+    }
+
+    /// Whether a path, without links, is kept from tools.
+    pub fn is_hidden(&self, real: &Path) -> bool {
+        self.why_hidden(real).is_some()
+    }
+
+    fn why_hidden(&self, real: &Path) -> Option<&'static str> {
+        if self.profile == Profile::Full {
+            return None;
+        }
+        if KERNEL.iter().any(|root| real.starts_with(root)) {
+            return Some("it is no file but a part of the running system; look at it with shell");
+        }
+        let secret = self.guarded.hidden.iter().any(|root| real.starts_with(root));
+        secret.then_some("it holds keys, passwords or what a person typed")
+    }
+
+    fn held(&self, which: impl Fn(&Guarded) -> &Vec<PathBuf>) -> &[PathBuf] {
+        if self.profile == Profile::Full { &[] } else { which(&self.guarded) }
+    }
+
+    fn seen(&self, path: &str, real: &Path) -> Result<(), PathError> {
+        match self.why_hidden(real) {
+            Some(why) => Err(PathError::Hidden { path: path.to_owned(), why }),
+            None => Ok(()),
         }
     }
 
@@ -191,24 +165,34 @@ impl PathPolicy {
         self.profile
     }
 
-    /// Opens a regular file for reading. Never waits: a pipe or a device is refused.
+    /// Opens a regular file for reading. Never waits: a pipe or a device is refused before it is opened.
     ///
     /// # Errors
     /// Any [`PathError`]; a link that leads out of the read roots is [`PathError::UnreadablePlace`].
     pub fn open(&self, path: &str) -> Result<File, PathError> {
         let asked = self.absolute(path)?;
         let failed = |error| self.explain(path, error);
-        let file = if self.profile == Profile::Free {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            fs::OpenOptions::new().read(true).custom_flags(CAREFULLY).open(&asked).map_err(failed)?
+        self.seen(path, &self.normal(path))?;
+        let file = if self.profile.reads_everywhere() {
+            let seen = root::look(&asked).map_err(failed)?;
+            self.seen(path, &root::real(&seen).map_err(failed)?)?;
+            self.regular(path, rustix::fs::fstat(&seen).map_err(|error| failed(error.into()))?.st_mode)?;
+            root::reopened(&seen, &asked).map_err(failed)?
         } else {
             let mut options = OpenOptions::new();
-            options.read(true).custom_flags(CAREFULLY);
+            options.read(true).custom_flags(root::CAREFULLY);
             let open = |root: &Root, rel: &Path| root.dir()?.open_with(rel, &options);
-            root::through(&asked, self.readable(), open).map_err(failed)?.into_std()
+            let file = root::through(&asked, self.readable(), open).map_err(failed)?.into_std();
+            self.seen(path, &root::real(&file).map_err(failed)?)?;
+            file
         };
-        match root::kind(file.metadata().map_err(failed)?.mode()) {
-            None => Ok(file),
+        self.regular(path, rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?.st_mode)?;
+        Ok(file)
+    }
+
+    fn regular(&self, path: &str, mode: u32) -> Result<(), PathError> {
+        match root::kind(mode) {
+            None => Ok(()),
             Some(kind) => Err(PathError::NotAFile { path: path.to_owned(), kind }),
         }
     }
@@ -217,11 +201,14 @@ impl PathPolicy {
     /// [`PathPolicy::open`].
     ///
     /// # Errors
-    /// [`PathError::Missing`], or [`PathError::UnreadablePlace`] when it lies outside of the read roots.
+    /// [`PathError::Missing`], [`PathError::Hidden`], or [`PathError::UnreadablePlace`] when it lies outside of the read
+    /// roots.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, PathError> {
         let asked = self.absolute(path)?;
+        self.seen(path, &self.normal(path))?;
         let real = fs::canonicalize(&asked).map_err(|error| self.explain(path, error))?;
-        let inside = self.profile == Profile::Free || self.readable().any(|root| real.starts_with(&root.path));
+        self.seen(path, &real)?;
+        let inside = self.profile.reads_everywhere() || self.readable().any(|root| real.starts_with(&root.path));
         if inside { Ok(real) } else { Err(self.explain(path, root::escape())) }
     }
 
@@ -236,9 +223,7 @@ impl PathPolicy {
         let place = self.place(path)?;
         let old = place.metadata().map_err(|error| self.refuse(path, error))?;
         if let Some(old) = &old {
-            if let Some(kind) = root::kind(old.mode()) {
-                return Err(PathError::NotAFile { path: path.to_owned(), kind });
-            }
+            self.regular(path, old.mode())?;
             if old.mode() & 0o222 == 0 {
                 let source = io::Error::other("it is read-only; chmod u+w it first if it really must change");
                 return Err(PathError::Io { path: path.to_owned(), source });
@@ -246,7 +231,7 @@ impl PathPolicy {
         }
         let place = place.with_parents().map_err(|error| self.refuse(path, error))?;
         self.judge(path, &place.path())?;
-        replace(&place, old.as_ref(), bytes).map_err(|error| self.refuse(path, error))?;
+        replace::replace(&place, old.as_ref(), bytes).map_err(|error| self.refuse(path, error))?;
         Ok(Written { created: old.is_none(), path: place.path() })
     }
 
@@ -281,7 +266,7 @@ impl PathPolicy {
     }
 
     fn find(&self, asked: &Path) -> io::Result<Place> {
-        if self.profile == Profile::Free {
+        if self.everywhere {
             return Place::find(asked, |folder| Root::open(folder)?.into_dir());
         }
         let roots = || [&*self.base].into_iter().chain(&self.write);
@@ -290,18 +275,19 @@ impl PathPolicy {
 
     /// Whether the real path may be written.
     fn judge(&self, path: &str, real: &Path) -> Result<(), PathError> {
+        self.seen(path, real)?;
         let longest = |paths: &mut dyn Iterator<Item = &Path>| {
             paths.filter(|root| real.starts_with(root)).map(|root| root.components().count()).max()
         };
         let Some(open) = longest(&mut self.write.iter().map(|root| root.path.as_path())) else {
             return Err(PathError::UnwritablePlace { path: path.to_owned(), allowed: self.writable() });
         };
-        let shut = longest(&mut self.protected.iter().map(PathBuf::as_path));
-        let git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+        let kept = self.protected.iter().chain(self.held(|guarded| &guarded.protected));
+        let shut = longest(&mut kept.map(PathBuf::as_path));
         let why = if shut.is_some_and(|shut| shut >= open) {
-            "it belongs to the runtime"
-        } else if self.profile != Profile::Free && real.components().any(git) {
-            "it belongs to git; use the git command"
+            "it belongs to the runtime, or runs by itself"
+        } else if self.profile != Profile::Full && repository::is_program(real) {
+            "git takes programs from it; use the git command"
         } else {
             return Ok(());
         };
@@ -353,25 +339,4 @@ impl PathPolicy {
             _ => PathError::Io { path, source },
         }
     }
-}
-
-/// Writes beside the old file and renames over it; on failure nothing is left behind.
-fn replace(place: &Place, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
-    let beside = format!(".tillerman-{}.tmp", ulid::Ulid::generate());
-    let mut options = OpenOptions::new();
-    // Nobody but us reads a half-written file whose readers may be limited by its mode.
-    options.write(true).create_new(true).mode(if old.is_some() { 0o600 } else { 0o666 });
-    let mut file = place.dir.open_with(&beside, &options)?;
-    let written = file.write_all(bytes).and_then(|()| {
-        let Some(old) = old else { return Ok(()) };
-        // The owner can be kept by root alone; for anybody else the file is his own anyway.
-        let owner = (Some(Uid::from_raw(old.uid())), Some(Gid::from_raw(old.gid())));
-        let _ = rustix::fs::fchown(&file, owner.0, owner.1);
-        file.set_permissions(cap_std::fs::Permissions::from_mode(old.mode() & 0o7777))
-    });
-    let renamed = written.and_then(|()| place.dir.rename(&beside, &place.dir, &place.leaf));
-    if renamed.is_err() {
-        let _ = place.dir.remove_file(&beside);
-    }
-    renamed
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use tillerman::workspace::guarded::Guarded;
 use tillerman::workspace::policy::{PathError, PathPolicy, Profile, Written};
 
 use crate::patience::within_patience;
@@ -51,6 +52,7 @@ fn verdict<T>(result: &Result<T, PathError>) -> &'static str {
         Ok(_) => "ok",
         Err(PathError::UnreadablePlace { .. } | PathError::UnwritablePlace { .. }) => "outside",
         Err(PathError::Protected { .. }) => "protected",
+        Err(PathError::Hidden { .. }) => "hidden",
         Err(PathError::Missing { .. }) => "missing",
         Err(PathError::NotAFile { .. }) => "not a file",
         Err(PathError::Unusable { .. }) => "unusable",
@@ -88,9 +90,9 @@ fn f01_f02_f03_no_path_leads_out_of_the_workspace() {
         ("dir-out/secret", "outside", "outside"),
         ("dir-out/new", "outside", "outside"),
         ("loop-a", "io", "io"),
-        ("/proc/self/cwd/src/a.rs", "outside", "outside"),
-        ("/proc/self/root/etc/passwd", "outside", "outside"),
-        ("/dev/fd/0", "outside", "outside"),
+        ("/proc/self/cwd/src/a.rs", "hidden", "outside"),
+        ("/proc/self/root/etc/passwd", "hidden", "outside"),
+        ("/dev/fd/0", "hidden", "outside"),
         ("/etc/passwd", "outside", "outside"),
         ("src/none.rs", "missing", "ok"),
         ("src/", "not a file", "unusable"),
@@ -116,28 +118,55 @@ fn a_profile_says_where_writing_is_allowed() {
     symlink("../src", ground.ws().join("knowledge/src")).unwrap();
     let task = ground.policy(Profile::Task).with_write(Path::new(".tasks/t_001")).with_write(Path::new("src/a.rs"));
     let all = ground.policy(Profile::Task).with_write(Path::new("."));
-    let table: &[(&str, [&str; 5])] = &[
-        // path, then: free, workspace, curated, task, task that may write the whole workspace
-        ("src/new.rs", ["ok", "ok", "outside", "outside", "ok"]),
-        ("src/a.rs", ["ok", "ok", "outside", "ok", "ok"]),
-        ("memory/MEMORY.md", ["ok", "ok", "ok", "outside", "ok"]),
-        ("skills/s/SKILL.md", ["ok", "ok", "ok", "outside", "protected"]),
-        ("knowledge/src/via-link.rs", ["ok", "ok", "outside", "outside", "ok"]),
-        ("config.md", ["ok", "protected", "outside", "outside", "protected"]),
-        (".env", ["ok", "ok", "outside", "outside", "protected"]),
-        (".tasks/t_001/notes.md", ["ok", "ok", "outside", "ok", "protected"]),
-        (".tasks/t_002/notes.md", ["ok", "ok", "outside", "outside", "protected"]),
-        (".git/hooks/pre-commit", ["ok", "protected", "outside", "outside", "protected"]),
-        (".GIT/config", ["ok", "protected", "outside", "outside", "protected"]),
-        ("vendor/lib/.git/modules/x/config", ["ok", "protected", "outside", "outside", "protected"]),
-        ("../outside/new", ["ok", "outside", "outside", "outside", "outside"]),
+    let whole = ground.policy(Profile::WorkspaceWrite);
+    let worker = whole.narrowed().with_write(Path::new(".tasks/t_001")).with_write(Path::new("src/a.rs"));
+    let table: &[(&str, [&str; 9])] = &[
+        // path, then: full, free, workspace-write, its worker, read-only, workspace, curated, task, task that may write
+        // the whole workspace
+        ("src/new.rs", ["ok", "ok", "ok", "outside", "outside", "ok", "outside", "outside", "ok"]),
+        ("src/a.rs", ["ok", "ok", "ok", "ok", "outside", "ok", "outside", "ok", "ok"]),
+        ("memory/MEMORY.md", ["ok", "ok", "ok", "outside", "outside", "ok", "ok", "outside", "ok"]),
+        (
+            "skills/s/SKILL.md",
+            ["ok", "protected", "protected", "outside", "outside", "ok", "ok", "outside", "protected"],
+        ),
+        ("knowledge/src/via-link.rs", ["ok", "ok", "ok", "outside", "outside", "ok", "outside", "outside", "ok"]),
+        (
+            "config.md",
+            ["ok", "protected", "protected", "outside", "outside", "protected", "outside", "outside", "protected"],
+        ),
+        (".env", ["ok", "protected", "protected", "outside", "outside", "ok", "outside", "outside", "protected"]),
+        (
+            ".tasks/t_001/notes.md",
+            ["ok", "protected", "protected", "ok", "outside", "ok", "outside", "ok", "protected"],
+        ),
+        (
+            ".tasks/t_002/notes.md",
+            ["ok", "protected", "protected", "outside", "outside", "ok", "outside", "outside", "protected"],
+        ),
+        (".git/HEAD", ["ok", "ok", "ok", "outside", "outside", "ok", "outside", "outside", "ok"]),
+        (
+            ".git/hooks/pre-commit",
+            ["ok", "protected", "protected", "outside", "outside", "protected", "outside", "outside", "protected"],
+        ),
+        (
+            ".GIT/config",
+            ["ok", "protected", "protected", "outside", "outside", "protected", "outside", "outside", "protected"],
+        ),
+        (
+            "vendor/lib/.git/modules/x/config",
+            ["ok", "protected", "protected", "outside", "outside", "protected", "outside", "outside", "protected"],
+        ),
+        ("../outside/new", ["ok", "ok", "outside", "outside", "outside", "outside", "outside", "outside", "outside"]),
     ];
     for (path, expected) in table {
-        let free = verdict(&ground.policy(Profile::Free).write(path, b"x"));
+        let full = verdict(&ground.policy(Profile::Full).write(path, b"x"));
         fs::remove_file(ground.ws().join(path)).unwrap();
-        let rest = [&ground.policy(Profile::Workspace), &ground.policy(Profile::Curated), &task, &all]
+        let [free, read_only, workspace, curated] =
+            [Profile::Free, Profile::ReadOnly, Profile::Workspace, Profile::Curated].map(|it| ground.policy(it));
+        let rest = [&free, &whole, &worker, &read_only, &workspace, &curated, &task, &all]
             .map(|policy| verdict(&policy.write(path, b"x")));
-        assert_eq!((*path, free, rest), (*path, expected[0], [expected[1], expected[2], expected[3], expected[4]]));
+        assert_eq!((*path, full, &rest[..]), (*path, expected[0], &expected[1..]));
     }
 }
 
@@ -148,6 +177,92 @@ fn f19_f20_what_is_protected_is_refused_even_when_absent() {
     let path = ground.root.join("home/.tillerman/config.yaml");
     assert_eq!(verdict(&policy.write(path.to_str().unwrap(), b"x")), "protected");
     assert!(!ground.root.join("home").exists());
+}
+
+/// A person's home with a key and a link to it, beside a workspace.
+fn guarded(ground: &Ground) -> Guarded {
+    let home = ground.root.join("person");
+    fs::create_dir_all(home.join(".ssh")).unwrap();
+    fs::write(home.join(".ssh/id_ed25519"), "key").unwrap();
+    fs::write(home.join("notes.txt"), "notes").unwrap();
+    symlink(home.join(".ssh/id_ed25519"), ground.ws().join("key-link")).unwrap();
+    let env = |name: &str| (name == "HOME").then(|| home.clone().into_os_string());
+    Guarded::of(&home.join(".tillerman"), &env)
+}
+
+#[test]
+fn f07_s22_keys_and_the_kernels_own_files_are_hidden_and_all_else_can_be_read() {
+    let ground = Ground::new();
+    let policy = ground.policy(Profile::WorkspaceWrite).guarding(&guarded(&ground));
+    let absolute = |rel: &str| ground.root.join(rel).display().to_string();
+    let table: &[(&str, &str)] = &[
+        ("src/a.rs", "ok"),
+        ("../outside/secret", "ok"),
+        ("../person/notes.txt", "ok"),
+        ("/etc/passwd", "ok"),
+        ("/etc/shadow", "hidden"),
+        (&absolute("person/.ssh/id_ed25519"), "hidden"),
+        ("../person/./.ssh/../.ssh/id_ed25519", "hidden"),
+        ("../person/.ssh/none", "hidden"),
+        ("../person/.aws/credentials", "hidden"),
+        ("key-link", "hidden"),
+        ("/proc/self/environ", "hidden"),
+        ("/proc/self/root/etc/passwd", "hidden"),
+        ("/proc/self/cwd/Cargo.toml", "hidden"),
+        ("/dev/fd/0", "hidden"),
+        ("/dev/zero", "hidden"),
+    ];
+    for (path, expected) in table {
+        assert_eq!((*path, verdict(&read(&policy, path))), (*path, *expected));
+    }
+    assert_eq!(verdict(&policy.resolve("../person/.ssh")), "hidden");
+    let narrow = policy.with_profile(Profile::Workspace).with_read(&ground.root.join("person"));
+    assert_eq!(verdict(&read(&narrow, "../person/notes.txt")), "ok");
+    assert_eq!(verdict(&read(&narrow, "key-link")), "hidden");
+    assert_eq!(read(&policy.with_profile(Profile::Full), "key-link").unwrap(), "key");
+    let at_home = PathPolicy::new(Profile::WorkspaceWrite, &ground.root.join("person/.ssh")).unwrap();
+    assert_eq!(read(&at_home.guarding(&guarded_again(&ground)), "id_ed25519").unwrap(), "key");
+}
+
+fn guarded_again(ground: &Ground) -> Guarded {
+    fs::remove_file(ground.ws().join("key-link")).unwrap();
+    guarded(ground)
+}
+
+#[test]
+fn f19_f21_what_starts_by_itself_and_what_the_runtime_owns_stays_as_it_is() {
+    let ground = Ground::new();
+    let guarded = guarded(&ground);
+    let free = ground.policy(Profile::Free).guarding(&guarded);
+    let home = PathPolicy::new(Profile::WorkspaceWrite, &ground.root.join("person")).unwrap().guarding(&guarded);
+    for name in [".bashrc", ".profile", ".zshenv", ".gitconfig", ".config/autostart/x.desktop", ".tillerman/trust.yaml"]
+    {
+        assert_eq!((name, verdict(&home.write(name, b"x"))), (name, "protected"));
+        assert_eq!((name, verdict(&free.write(&format!("../person/{name}"), b"x"))), (name, "protected"));
+    }
+    for name in [".ssh/authorized_keys", ".netrc"] {
+        assert_eq!((name, verdict(&home.write(name, b"x"))), (name, "hidden"));
+    }
+    assert_eq!(verdict(&free.write("/etc/cron.d/x", b"x")), "protected");
+    assert_eq!(verdict(&home.write("notes.txt", b"x")), "ok");
+}
+
+#[test]
+fn bounds_are_the_rights_as_data() {
+    let ground = Ground::new();
+    fs::create_dir_all(ground.ws().join("vendor/lib/.git")).unwrap();
+    let person = ground.root.join("person");
+    let policy = ground.policy(Profile::WorkspaceWrite).guarding(&guarded(&ground));
+    let ws = ground.ws();
+    let bounds = policy.narrowed().with_write(Path::new(".tasks/t_001")).with_write(Path::new(".")).bounds();
+    assert_eq!((&bounds.base, &bounds.read, &bounds.write), (&ws, &None, &vec![ws.join(".tasks/t_001"), ws.clone()]));
+    let below = [".env", ".git/config", ".git/hooks", ".tasks", "agents", "config.md", "mcp.json", "skills"];
+    let vendor = ["vendor/lib/.git/config", "vendor/lib/.git/hooks"];
+    let expected: Vec<PathBuf> = below.iter().chain(&vendor).map(|name| ws.join(name)).collect();
+    assert_eq!(bounds.protected, expected);
+    assert!(bounds.hidden.contains(&person.join(".ssh")), "{:?}", bounds.hidden);
+    let read = policy.with_profile(Profile::Workspace).bounds().read;
+    assert_eq!(read, Some(vec![ws.clone(), ws]));
 }
 
 #[test]
@@ -198,7 +313,7 @@ fn f12_f13_pipes_and_devices_are_refused_at_once() {
         let policy = ground.policy(Profile::Workspace);
         assert_eq!(read(&policy, "pipe").unwrap_err().to_string(), "pipe is a pipe, not a regular file");
         assert_eq!(verdict(&policy.write("pipe", b"x")), "not a file");
-        let zero = read(&ground.policy(Profile::Free), "/dev/zero").unwrap_err().to_string();
+        let zero = read(&ground.policy(Profile::Full), "/dev/zero").unwrap_err().to_string();
         assert_eq!(zero, "/dev/zero is a device, not a regular file");
     });
 }

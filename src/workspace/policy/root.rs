@@ -1,17 +1,21 @@
 //! A directory below which paths may lead, held open so that nobody can put another in its place.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 
 /// Most links followed for one path, as the kernel does.
 pub(super) const LINKS: usize = 40;
+
+/// A file opened for reading neither waits for the other end of a pipe nor becomes our terminal.
+pub(super) const CAREFULLY: i32 = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits() as i32;
 
 /// A path, and the handle of the directory that was there when it was first used.
 #[derive(Debug)]
@@ -73,9 +77,47 @@ pub(super) fn through<'r, T>(
     below(path).or_else(unlinked).unwrap_or_else(|| Err(escape()))
 }
 
-/// Where an open directory really lies.
-pub(super) fn real(dir: &Dir) -> io::Result<PathBuf> {
+/// A handle on what lies at a path, without opening it; links that the kernel makes up, as in `/proc`, are not followed.
+pub(super) fn look(path: &Path) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, ResolveFlags, openat2};
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
+            Err(rustix::io::Errno::NOSYS) => Ok(rustix::fs::open(path, flags, Mode::empty())?),
+            looked => Ok(looked?),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    return Ok(rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?);
+}
+
+/// The same thing, open for reading: what was looked at, and not what has come to its path since.
+pub(super) fn reopened(seen: &OwnedFd, path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = fs::OpenOptions::new();
+    options.read(true).custom_flags(CAREFULLY);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd as _;
+        let _ = path;
+        options.open(format!("/proc/self/fd/{}", seen.as_raw_fd()))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = seen;
+        options.open(path)
+    }
+}
+
+/// Where an open file or directory really lies.
+pub(super) fn real(file: &impl AsFd) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd as _;
+    let dir = file.as_fd();
     #[cfg(target_os = "linux")]
     return fs::read_link(format!("/proc/self/fd/{}", dir.as_raw_fd()));
     #[cfg(target_vendor = "apple")]
@@ -88,7 +130,7 @@ pub(super) fn real(dir: &Dir) -> io::Result<PathBuf> {
 }
 
 /// The path without links as far as it exists, and the rest as it is written.
-pub(super) fn settled(path: &Path) -> PathBuf {
+pub(in crate::workspace) fn settled(path: &Path) -> PathBuf {
     let mut rest: Vec<OsString> = Vec::new();
     let mut here = path;
     loop {

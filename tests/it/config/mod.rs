@@ -104,7 +104,7 @@ fn without_any_file_the_defaults_count_and_the_pilot_answers() {
     assert_eq!(config.worker, Limits { max_turns: Some(100), parallel: true, ..limits });
     assert_eq!(config.crew, CrewLimits { running: 8, queued: 1_024, depth: 1 });
     assert_eq!(config.shell_timeout, Duration::from_secs(120));
-    assert_eq!((config.profile, config.durability), (Profile::Workspace, Durability::Turn));
+    assert_eq!((config.profile, config.durability), (Profile::WorkspaceWrite, Durability::Turn));
     assert_eq!((config.tools, config.trusted, config.warnings), (Enabled::default(), false, Vec::new()));
     assert!(config.origins.iter().all(|o| matches!(o.from, Place::Default | Place::Model)), "{:?}", config.origins);
 }

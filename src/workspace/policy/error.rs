@@ -1,0 +1,72 @@
+//! Why a path may not be used. The words are for models as well as for people; who is told is not decided here.
+
+use std::io;
+
+/// Why a path may not be used, in words that a model can act on.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError {
+    /// It lies outside of all read roots.
+    #[error("{path} may not be read: it lies outside of {allowed}")]
+    UnreadablePlace {
+        /// As it was asked for.
+        path: String,
+        /// Where reading is allowed.
+        allowed: String,
+    },
+    /// It lies outside of all write roots.
+    #[error("{path} may not be written: writing is allowed in {allowed}")]
+    UnwritablePlace {
+        /// As it was asked for.
+        path: String,
+        /// Where writing is allowed.
+        allowed: String,
+    },
+    /// It is protected, whether it exists or not.
+    #[error("{path} may not be written: {why}; writing is allowed in {allowed} otherwise")]
+    Protected {
+        /// As it was asked for.
+        path: String,
+        /// What it belongs to.
+        why: &'static str,
+        /// Where writing is allowed.
+        allowed: String,
+    },
+    /// It holds keys or passwords, or belongs to the running system.
+    #[error("{path} is not for tools: {why}")]
+    Hidden {
+        /// As it was asked for.
+        path: String,
+        /// What it is.
+        why: &'static str,
+    },
+    /// There is nothing of that name.
+    #[error("{path} does not exist; use list to see what is there")]
+    Missing {
+        /// As it was asked for.
+        path: String,
+    },
+    /// It is a directory, a pipe, a device or a socket.
+    #[error("{path} is {kind}, not a regular file")]
+    NotAFile {
+        /// As it was asked for.
+        path: String,
+        /// What it is instead, with its article.
+        kind: &'static str,
+    },
+    /// It cannot be a path.
+    #[error("{path:?} is no usable path: {why}")]
+    Unusable {
+        /// As it was asked for.
+        path: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The operating system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// As it was asked for.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+}
