@@ -3,6 +3,7 @@
 
 mod bounds;
 mod error;
+mod folder;
 mod place;
 mod profile;
 mod replace;

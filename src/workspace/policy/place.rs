@@ -82,6 +82,15 @@ impl Place {
         self.real = root::real(&self.dir)?;
         Ok(self)
     }
+
+    /// Makes a folder of its name; `false` when somebody else just did.
+    pub(super) fn make_folder(&self) -> io::Result<bool> {
+        match self.dir.create_dir(&self.leaf) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && self.dir.is_dir(&self.leaf) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 fn made(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
