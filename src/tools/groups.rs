@@ -22,7 +22,7 @@ pub const GROUPS: &[Group] = &[
     usual("crew", &["abort", "answer", "ask", "call_agent", "dispatch", "note", "resume", "steer", "tasks"]),
     usual("history", &["history_read", "history_search"]),
     usual("skills", &["load_skill"]),
-    extra("basics", &["current_time"]),
+    extra("basics", &["calculator", "current_time"]),
 ];
 
 /// Most names that are proposed in place of a wrong one.

@@ -1,5 +1,6 @@
 //! The built-in tools, one small room each, with the text that the model reads beside it.
 
+mod calculator;
 pub mod changed;
 mod current_time;
 mod edit_file;
@@ -92,6 +93,7 @@ fn make(name: &str, settings: &ToolSettings, log: &Arc<ReadLog>) -> Option<Arc<d
     let policy = || Arc::clone(&settings.policy);
     let log = || Arc::clone(log);
     Some(match name {
+        "calculator" => Arc::new(calculator::Calculator),
         "current_time" => Arc::new(current_time::CurrentTime),
         "edit_file" => Arc::new(edit_file::EditFile::new(policy(), log())),
         "grep" => Arc::new(grep::Grep::new(policy(), settings.output)),

@@ -1,6 +1,7 @@
 //! The built-in tools as a model calls them: exact texts, exact errors.
 
 mod basics;
+mod calculator;
 mod edit;
 mod files;
 mod groups;
