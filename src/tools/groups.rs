@@ -22,7 +22,8 @@ pub const GROUPS: &[Group] = &[
     usual("crew", &["abort", "answer", "ask", "call_agent", "dispatch", "note", "resume", "steer", "tasks"]),
     usual("history", &["history_read", "history_search"]),
     usual("skills", &["load_skill"]),
-    extra("basics", &["calculator", "current_time"]),
+    extra("basics", &["calculator", "current_time", "system_info"]),
+    extra("files", &["create_directory", "glob"]),
 ];
 
 /// Most names that are proposed in place of a wrong one.

@@ -2,9 +2,11 @@
 
 mod calculator;
 pub mod changed;
+mod create_directory;
 mod current_time;
 mod edit_file;
 mod files;
+mod glob;
 mod grep;
 pub mod groups;
 mod list;
@@ -13,6 +15,7 @@ mod read_file;
 mod read_log;
 mod scan;
 mod shell;
+mod system_info;
 mod walk;
 mod write_file;
 
@@ -94,14 +97,17 @@ fn make(name: &str, settings: &ToolSettings, log: &Arc<ReadLog>) -> Option<Arc<d
     let log = || Arc::clone(log);
     Some(match name {
         "calculator" => Arc::new(calculator::Calculator),
+        "create_directory" => Arc::new(create_directory::CreateDirectory::new(policy())),
         "current_time" => Arc::new(current_time::CurrentTime),
         "edit_file" => Arc::new(edit_file::EditFile::new(policy(), log())),
+        "glob" => Arc::new(glob::Glob::new(policy())),
         "grep" => Arc::new(grep::Grep::new(policy(), settings.output)),
         "list" => Arc::new(list::List::new(policy())),
         "load" => Arc::new(load::Load::new(policy(), settings.output)),
         "read_file" => Arc::new(read_file::ReadFile::new(policy(), log(), settings.output)),
         "scan" => Arc::new(scan::Scan::new(policy(), settings.output)),
         "shell" => Arc::new(shell::Shell::new(policy(), settings.shell.clone())),
+        "system_info" => Arc::new(system_info::SystemInfo::new(policy(), settings.shell.clone())),
         "write_file" => Arc::new(write_file::WriteFile::new(policy(), log())),
         _ => return None,
     })

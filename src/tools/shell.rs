@@ -72,6 +72,13 @@ impl Shell {
         Ok(told)
     }
 
+    /// What a command of ours prints that ends well; nobody watches it.
+    pub(super) async fn output(&self, command: &str, seconds: u64, cx: &ToolContext) -> Result<String, ToolError> {
+        let quiet = ToolContext { progress: Arc::new(|_| {}), ..cx.clone() };
+        let ran = self.run(Args { command: command.to_owned(), timeout: Some(seconds) }, &quiet).await?;
+        if ran.details["exit_code"] == 0 { Ok(ran.text) } else { Err(ToolError::new(ran.text)) }
+    }
+
     /// The output, and below it what the output does not say.
     fn told(&self, finished: &Finished, time: Duration, cx: &ToolContext) -> ToolOutput {
         let (mut text, file) = self.fitted(&finished.output, cx);

@@ -1,4 +1,4 @@
-//! The clock, arithmetic, and what this machine is.
+//! The clock, and what this machine is.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -21,4 +21,18 @@ async fn s4_22_the_clock_is_read_here_and_in_a_zone() {
     assert!(bench.text("current_time", json!({ "zone": "UTC" })).await.contains("+00:00 "));
     let error = bench.error("current_time", json!({ "zone": "Mars/Olympus\0" })).await;
     assert_eq!(error, r#"there is no zone "Mars/Olympus\0"; write one like Europe/Berlin, UTC or +02:00"#);
+}
+
+#[tokio::test]
+async fn s4_23_the_machine_is_described_without_who_uses_it() {
+    let bench = Bench::new();
+    let told = bench.call("system_info", json!({})).await.unwrap();
+    for fact in ["os: ", "arch: ", "processors: ", "disk of the workspace: "] {
+        assert!(told.text.lines().any(|line| line.starts_with(fact)), "{fact} is missing in {}", told.text);
+    }
+    assert_eq!(told.details["arch"], std::env::consts::ARCH);
+    assert!(told.details["bash"].as_str().is_some_and(|version| version.contains("bash")), "{}", told.text);
+    let who = ["USER", "LOGNAME", "HOSTNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
+    let words: Vec<&str> = told.text.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
+    assert_eq!(who.filter(|who| who.len() > 4 && words.contains(&who.as_str())).collect::<Vec<_>>(), [""; 0]);
 }

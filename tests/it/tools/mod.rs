@@ -4,6 +4,7 @@ mod basics;
 mod calculator;
 mod edit;
 mod files;
+mod folders;
 mod groups;
 mod search;
 mod shell;
