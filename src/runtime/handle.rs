@@ -33,7 +33,7 @@ use crate::sandbox;
 use crate::session::{Durability, Kind, Mailbox, Origin, Posted, Session, SessionId, Store};
 use crate::task::{TaskError, TaskReport};
 use crate::tool::Tool;
-use crate::workspace::{Lock, Owner, Workspace, WorkspaceError};
+use crate::workspace::{Lock, Owner, Workspace, WorkspaceError, scratch};
 
 /// How long a shutdown waits for runs to end by themselves.
 const FAREWELL: Duration = Duration::from_millis(1_500);
@@ -247,6 +247,7 @@ impl Runtime {
                 () = grace::pass(SETTLE) => tracing::warn!("the disk does not answer; they are left to the next start"),
             }
         }
+        self.inner.site.grounds.clear();
         self.inner.site.records.flush();
         self.inner.site.ledger.settled().await;
         drop(self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -317,6 +318,7 @@ impl Drop for Inner {
 fn inherit(workspace: &Workspace, lock: &Lock) -> Result<Legacy, TaskError> {
     if lock.was_left() {
         let ended = sandbox::sweep();
+        scratch::sweep(&std::env::temp_dir());
         tracing::info!(ended, "the program before did not end in order; processes that it left were ended");
     }
     recover(workspace)

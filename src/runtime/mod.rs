@@ -19,6 +19,7 @@ mod edit;
 mod evidence;
 mod feed;
 mod grace;
+mod ground;
 mod handle;
 mod handover;
 mod history;

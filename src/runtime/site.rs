@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use super::RunId;
 use super::busy::Busy;
 use super::feed::Feed;
+use super::ground::Grounds;
 use super::purse;
 use super::records::Records;
 use super::upkeep::Upkeep;
@@ -50,6 +51,7 @@ pub(super) struct Site {
     parked: Mutex<HashMap<TaskId, SessionId>>,
     told: Mutex<HashSet<String>>,
     ground: OnceLock<PathPolicy>,
+    pub(super) grounds: Grounds,
     attended: Mutex<Option<SessionId>>,
 }
 
@@ -76,6 +78,7 @@ impl Site {
             parked: Mutex::default(),
             told: Mutex::default(),
             ground: OnceLock::new(),
+            grounds: Grounds::default(),
             attended: Mutex::default(),
         }
     }

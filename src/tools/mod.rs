@@ -25,6 +25,7 @@ use std::time::Duration;
 use crate::sandbox::{Environment, Limits, Walls};
 use crate::tool::{OutputPolicy, Tool};
 use crate::workspace::policy::PathPolicy;
+use crate::workspace::scratch::Scratch;
 
 pub use self::groups::{Enabled, GROUPS, Group, NoSuchTool};
 use self::read_log::ReadLog;
@@ -51,6 +52,8 @@ pub struct ShellSettings {
     pub environment: Environment,
     /// What they may touch.
     pub walls: Arc<Walls>,
+    /// The folder for their temporary files, kept for as long as they may run.
+    pub scratch: Option<Arc<Scratch>>,
     /// How much of their output the model reads.
     pub output: OutputPolicy,
 }
@@ -69,6 +72,7 @@ impl Default for ShellSettings {
             longest: Duration::from_secs(600),
             environment: Environment::inherited(),
             walls: Walls::open(),
+            scratch: None,
             output: OutputPolicy::TAIL,
         }
     }

@@ -4,6 +4,7 @@ pub mod defaults;
 pub mod guarded;
 mod lock;
 pub mod policy;
+pub mod scratch;
 pub mod upkeep;
 
 use std::ffi::{OsStr, OsString};

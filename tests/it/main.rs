@@ -23,6 +23,7 @@ mod role;
 mod runaway;
 mod runtime;
 mod sandbox;
+mod scratch;
 mod scripted;
 mod server;
 mod session;

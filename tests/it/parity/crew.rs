@@ -6,8 +6,9 @@ use serde_json::json;
 use tillerman::model::Model;
 use tillerman::runtime::Open;
 use tillerman::task::Brief;
+use tillerman::workspace::policy::Profile;
 
-use crate::runtime::{Ask, boat, calls, dispatch, played, says};
+use crate::runtime::{Ask, boat, boat_with, calls, dispatch, played, says};
 
 /// What one ask showed.
 #[derive(Debug, Clone)]
@@ -101,7 +102,8 @@ async fn s2_45_s2_46_the_agent_writes_skills_and_memory_that_the_next_run_knows(
         ]),
         _ => says("learnt"),
     };
-    let mut boat = boat(showing(&shown, answer)).await;
+    // As in its source: only there may an agent write what later agents are told to do.
+    let mut boat = boat_with(showing(&shown, answer), |config| config.profile = Profile::Curated).await;
     let run = boat.say("learn").await;
     boat.run_ended(run).await;
     boat.session = boat.runtime.open(Open::New).await.unwrap();
