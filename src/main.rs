@@ -13,6 +13,8 @@ use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
 use tillerman::repl;
 use tillerman::runtime::Said;
+#[cfg(target_os = "linux")]
+use tillerman::sandbox::warden;
 use tillerman::terminal::exit::Exit;
 use tillerman::terminal::{ColorChoice, Look, is_dumb};
 
@@ -20,6 +22,11 @@ use tillerman::terminal::{ColorChoice, Look, is_dumb};
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
+    // Before there is any other thread.
+    #[cfg(target_os = "linux")]
+    if warden::is_wanted(std::env::args_os()) {
+        return warden::serve();
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return misread(&error),

@@ -4,11 +4,23 @@
 mod capture;
 mod environment;
 mod family;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod placeholders;
+#[cfg(target_os = "linux")]
+mod plan;
 mod progress;
 mod running;
 mod spawn;
 mod sweep;
+#[cfg(target_os = "linux")]
+mod walled;
 mod walls;
+#[cfg(target_os = "linux")]
+pub mod warden;
+#[cfg(target_os = "linux")]
+mod wire;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -22,7 +34,7 @@ pub use self::capture::{Captured, Spool};
 pub use self::environment::{Environment, nesting};
 use self::running::{Output, Running};
 pub use self::sweep::sweep;
-pub use self::walls::Walls;
+pub use self::walls::{Built, Tier, WallSettings, Walls};
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -101,6 +113,9 @@ pub enum SandboxError {
     /// The text has a zero byte.
     #[error("the command contains a zero byte, which no shell can be given")]
     ZeroByte,
+    /// This system has nothing that walls could be made of, or something stands in their way.
+    #[error("cannot build walls around commands: {0}; --sandbox full runs them without")]
+    NoWalls(String),
     /// The system refused.
     #[error("cannot start the shell: {0}")]
     Spawn(#[source] io::Error),
@@ -122,13 +137,13 @@ pub async fn run(
 ) -> Result<Finished, SandboxError> {
     let began = Instant::now();
     let mut output = Output::new(command, limits, on_output);
-    let mut running = Running::start(command, limits)?;
+    let mut running = Running::start(command, limits).await?;
     let ended = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(End::Aborted),
         // Before the output: a command that never stops writing would use up the task's turn before the timer is asked.
         () = tokio::time::sleep(limits.time) => Err(End::TimedOut),
-        ended = running.watch(&mut output) => Ok(ended),
+        ended = running.watch(&mut output) => Ok(ended?),
     };
     let (end, left) = match ended {
         Ok(end) => (end, running.tidy(&mut output).await),

@@ -14,6 +14,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use super::capture::{Capture, Captured};
 use super::family::Family;
 use super::progress::Progress;
+#[cfg(target_os = "linux")]
+use super::walled::Walled;
 use super::{Command, End, Limits, SandboxError, spawn, sweep};
 
 /// How long the asked may take to end before they are killed.
@@ -51,40 +53,46 @@ impl<'a> Output<'a> {
 }
 
 /// A started command. Dropping it kills every process of it at once.
-pub(super) struct Running {
-    child: Child,
+pub(super) struct Running<'a> {
+    command: &'a Command,
+    life: Life,
     pipe: Receiver,
     open: bool,
     buffer: Vec<u8>,
-    family: Family,
-    over: bool,
 }
 
-impl Running {
-    pub(super) fn start(command: &Command, limits: &Limits) -> Result<Running, SandboxError> {
-        let id = sweep::name();
-        let (child, pipe) = spawn::spawn(command, limits, &id)?;
-        let none = || SandboxError::Spawn(io::Error::other("the shell has no process number"));
-        let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)).ok_or_else(none)?;
-        Ok(Running { child, pipe, open: true, buffer: vec![0; CHUNK], family: Family::new(leader, id), over: false })
+/// The processes of a command.
+enum Life {
+    /// Without walls: a child of ours and whoever is found to belong to it.
+    Open { child: Box<Child>, family: Family, over: bool },
+    /// Within walls.
+    #[cfg(target_os = "linux")]
+    Walled { walled: Walled, more: bool },
+}
+
+impl<'a> Running<'a> {
+    pub(super) async fn start(command: &'a Command, limits: &Limits) -> Result<Running<'a>, SandboxError> {
+        let (life, pipe) = if command.walls.are_open() {
+            let id = sweep::name();
+            let (child, pipe) = spawn::spawn(command, limits, &id)?;
+            let none = || SandboxError::Spawn(io::Error::other("the shell has no process number"));
+            let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)).ok_or_else(none)?;
+            (Life::Open { child: Box::new(child), family: Family::new(leader, id), over: false }, pipe)
+        } else {
+            Life::within(command, limits).await?
+        };
+        Ok(Running { command, life, pipe, open: true, buffer: vec![0; CHUNK] })
     }
 
     /// Reads until the shell has ended.
-    pub(super) async fn watch(&mut self, output: &mut Output<'_>) -> End {
+    pub(super) async fn watch(&mut self, output: &mut Output<'_>) -> Result<End, SandboxError> {
         loop {
             let due = output.progress.due();
             tokio::select! {
-                read = self.pipe.read(&mut self.buffer), if self.open => self.take(read, output),
-                status = self.child.wait() => return end(status),
+                read = self.pipe.read(&mut self.buffer), if self.open => take(&mut self.open, read, &self.buffer, output),
+                ended = self.life.ended(self.command) => return ended,
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => output.progress.flush(),
             }
-        }
-    }
-
-    fn take(&mut self, read: io::Result<usize>, output: &mut Output<'_>) {
-        match read {
-            Ok(0) | Err(_) => self.open = false,
-            Ok(length) => output.push(&self.buffer[..length]),
         }
     }
 
@@ -92,8 +100,22 @@ impl Running {
     async fn drain(&mut self, until: Instant, output: &mut Output<'_>) {
         while self.open {
             match timeout_at(until, self.pipe.read(&mut self.buffer)).await {
-                Ok(read) => self.take(read, output),
+                Ok(read) => take(&mut self.open, read, &self.buffer, output),
                 Err(_) => return,
+            }
+        }
+    }
+
+    /// Reads until nobody is left, or until then.
+    async fn wait(&mut self, until: Instant, output: &mut Output<'_>) {
+        let Running { life, pipe, open, buffer, .. } = self;
+        let gone = life.gone();
+        tokio::pin!(gone);
+        loop {
+            tokio::select! {
+                () = &mut gone => return,
+                read = pipe.read(buffer), if *open => take(open, read, buffer, output),
+                () = sleep_until(until) => return,
             }
         }
     }
@@ -101,40 +123,122 @@ impl Running {
     /// After the shell ended by itself: the rest of the output, and the end of whoever was left behind, counted.
     pub(super) async fn tidy(&mut self, output: &mut Output<'_>) -> usize {
         self.drain(Instant::now() + DRAIN, output).await;
-        if self.family.is_gone() {
-            self.over = !self.open;
+        let left = timeout(GONE, self.life.left(self.open)).await.unwrap_or_default();
+        if !self.life.is_over() {
+            self.stop(output).await;
         }
-        if self.over {
-            return 0;
-        }
-        let left = self.family.members().len();
-        self.stop(output).await;
         left
     }
 
     /// Ends everybody: asks, waits a little, kills.
     pub(super) async fn stop(&mut self, output: &mut Output<'_>) {
         let patience = Instant::now() + GRACE;
-        self.family.ask();
-        let _ = timeout_at(patience, self.watch(output)).await;
-        while Instant::now() < patience && !self.family.members().is_empty() {
-            sleep(LOOK).await;
-        }
-        self.family.kill();
-        let _ = timeout(GONE, self.child.wait()).await;
-        let gone = Instant::now() + GONE;
-        while Instant::now() < gone && !self.family.members().is_empty() {
-            sleep(LOOK).await;
-        }
+        self.life.ask();
+        self.wait(patience, output).await;
+        self.life.kill();
+        self.wait(Instant::now() + GONE, output).await;
         self.drain(Instant::now() + LOOK, output).await;
-        self.over = self.family.members().is_empty();
     }
 }
 
-impl Drop for Running {
+fn take(open: &mut bool, read: io::Result<usize>, buffer: &[u8], output: &mut Output<'_>) {
+    match read {
+        Ok(0) | Err(_) => *open = false,
+        Ok(length) => output.push(&buffer[..length]),
+    }
+}
+
+impl Life {
+    #[cfg(target_os = "linux")]
+    async fn within(command: &Command, limits: &Limits) -> Result<(Life, Receiver), SandboxError> {
+        let (walled, pipe) = Walled::start(command, limits).await?;
+        Ok((Life::Walled { walled, more: true }, pipe))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    async fn within(command: &Command, _: &Limits) -> Result<(Life, Receiver), SandboxError> {
+        command.walls.build()?;
+        Err(SandboxError::NoWalls("they need Linux".to_owned()))
+    }
+
+    /// Waits for the end of the shell.
+    async fn ended(&mut self, command: &Command) -> Result<End, SandboxError> {
+        match self {
+            Life::Open { child, .. } => Ok(end(child.wait().await)),
+            #[cfg(target_os = "linux")]
+            Life::Walled { walled, more } => {
+                let (end, others) = walled.ended(command).await?;
+                *more = others;
+                Ok(end)
+            }
+        }
+    }
+
+    /// How many the shell left behind; `open` when somebody still can write.
+    async fn left(&mut self, open: bool) -> usize {
+        match self {
+            Life::Open { family, over, .. } => {
+                *over = family.is_gone() && !open;
+                if *over { 0 } else { family.members().len() }
+            }
+            #[cfg(target_os = "linux")]
+            Life::Walled { walled, more } => {
+                if *more {
+                    walled.count().await
+                } else {
+                    0
+                }
+            }
+        }
+    }
+
+    /// Waits until nobody is left.
+    async fn gone(&mut self) {
+        match self {
+            Life::Open { child, family, over } => {
+                let _ = child.wait().await;
+                while !family.members().is_empty() {
+                    sleep(LOOK).await;
+                }
+                *over = true;
+            }
+            #[cfg(target_os = "linux")]
+            Life::Walled { walled, more } => {
+                walled.over().await;
+                *more = false;
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        match self {
+            Life::Open { over, .. } => *over,
+            #[cfg(target_os = "linux")]
+            Life::Walled { walled, more } => walled.gone || !*more,
+        }
+    }
+
+    fn ask(&mut self) {
+        match self {
+            Life::Open { family, .. } => family.ask(),
+            #[cfg(target_os = "linux")]
+            Life::Walled { walled, .. } => walled.ask(),
+        }
+    }
+
+    fn kill(&mut self) {
+        match self {
+            Life::Open { family, .. } => family.kill(),
+            #[cfg(target_os = "linux")]
+            Life::Walled { walled, .. } => walled.kill(),
+        }
+    }
+}
+
+impl Drop for Running<'_> {
     fn drop(&mut self) {
-        if !self.over {
-            self.family.kill();
+        if !self.life.is_over() {
+            self.life.kill();
         }
     }
 }

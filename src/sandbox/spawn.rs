@@ -1,7 +1,7 @@
 //! Starts a shell: no input or a given one, one pipe for both outputs, no terminal, only the variables it may have.
 
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -43,14 +43,7 @@ static TERMINAL: LazyLock<bool> = LazyLock::new(|| {
 
 /// A started shell, first of its process group, and the end of its pipe that we read.
 pub(super) fn spawn(command: &Command, limits: &Limits, id: &str) -> Result<(Child, Receiver), SandboxError> {
-    if command.text.contains('\0') {
-        return Err(SandboxError::ZeroByte);
-    }
-    let (reader, writer) = io::pipe().map_err(SandboxError::Spawn)?;
-    let receiver = Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(SandboxError::Spawn)?;
-    // A smaller pipe is slower and no more; systems have a limit per user.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE);
+    let (receiver, writer) = pipe(command)?;
     let mut shell = tokio::process::Command::new(interpreter(&command.text));
     shell.arg("-c").arg(&command.text).current_dir(&command.cwd);
     shell.env_clear().envs(command.environment.variables()).env(MARK, command.environment.mark(id));
@@ -65,8 +58,21 @@ pub(super) fn spawn(command: &Command, limits: &Limits, id: &str) -> Result<(Chi
     Ok((child, receiver))
 }
 
+/// The pipe of a command that may be started: the end that we read, and the other.
+pub(super) fn pipe(command: &Command) -> Result<(Receiver, PipeWriter), SandboxError> {
+    if command.text.contains('\0') {
+        return Err(SandboxError::ZeroByte);
+    }
+    let (reader, writer) = io::pipe().map_err(SandboxError::Spawn)?;
+    let receiver = Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(SandboxError::Spawn)?;
+    // A smaller pipe is slower and no more; systems have a limit per user.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE);
+    Ok((receiver, writer))
+}
+
 /// Words that need no expansion mean the same to every shell, so the quickest one runs them.
-fn interpreter(text: &str) -> &'static str {
+pub(super) fn interpreter(text: &str) -> &'static str {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _./:,@%+-".contains(c);
     let first = text.split_whitespace().next().unwrap_or_default();
     if text.chars().all(plain) && !BUILTINS.contains(&first) { PLAIN } else { *SHELL }
@@ -104,7 +110,7 @@ fn limit(child: &Child, limits: &Limits) {
     let _ = (child, limits);
 }
 
-fn explain(error: io::Error, command: &Command) -> SandboxError {
+pub(super) fn explain(error: io::Error, command: &Command) -> SandboxError {
     if error.raw_os_error() == Some(rustix::io::Errno::TOOBIG.raw_os_error()) {
         SandboxError::TooLong(command.text.len())
     } else if !command.cwd.is_dir() {

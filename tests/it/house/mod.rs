@@ -50,7 +50,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("cli", &["everything above"]),
     ("repl", &["everything above", "not cli", "not server"]),
     ("args", &["config", "message", "model", "terminal", "workspace"]),
-    ("main", &["args", "cli", "config", "repl", "runtime", "server", "terminal", "workspace"]),
+    ("main", &["args", "cli", "config", "repl", "runtime", "sandbox", "server", "terminal", "workspace"]),
 ];
 
 fn table() -> Table {
