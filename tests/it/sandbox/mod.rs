@@ -2,6 +2,7 @@
 
 mod environment;
 mod output;
+mod walls;
 mod zoo;
 
 use std::fs;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use tillerman::sandbox::{self, Command, End, Environment, Finished, Limits, SandboxError, Walls};
+use tillerman::sandbox::{self, Command, End, Environment, Finished, Limits, SandboxError, Tier, WallSettings, Walls};
+use tillerman::workspace::policy::Bounds;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -22,12 +24,24 @@ pub struct Ground {
     word: String,
     pub limits: Limits,
     pub cancel: CancellationToken,
+    pub walls: Arc<Walls>,
 }
+
+/// Every kind of walls that there is.
+pub const KINDS: [Tier; 3] = Tier::ALL;
 
 impl Ground {
     pub fn new() -> Ground {
+        Ground::within(Tier::Open)
+    }
+
+    /// A folder that commands may write, and nothing else.
+    pub fn within(tier: Tier) -> Ground {
+        let dir = tempfile::tempdir().unwrap();
         let word = format!("zoo-{}", ulid::Ulid::generate());
-        Ground { dir: tempfile::tempdir().unwrap(), word, limits: Limits::default(), cancel: CancellationToken::new() }
+        let bounds = Bounds { base: dir.path().into(), write: vec![dir.path().into()], ..Bounds::default() };
+        let walls = if tier == Tier::Open { Walls::open() } else { Walls::around(settings(bounds, tier)) };
+        Ground { dir, word, limits: Limits::default(), cancel: CancellationToken::new(), walls }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -43,7 +57,7 @@ impl Ground {
             environment,
             spool,
             stdin: None,
-            walls: Walls::open(),
+            walls: Arc::clone(&self.walls),
         }
     }
 
@@ -89,6 +103,11 @@ impl Ground {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
+}
+
+/// Walls of one kind, built by the program itself.
+pub fn settings(bounds: Bounds, tier: Tier) -> WallSettings {
+    WallSettings { program: env!("CARGO_BIN_EXE_tillerman").into(), only: Some(tier), ..WallSettings::new(bounds) }
 }
 
 pub fn text(finished: &Finished) -> String {

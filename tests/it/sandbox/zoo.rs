@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tillerman::sandbox::{self, End};
+use tillerman::sandbox::{self, End, Tier};
 
-use super::Ground;
+use super::{Ground, KINDS};
 use crate::patience::StoppedClock;
 
 /// A name, what to run, and how many processes must be alive before it is ended.
@@ -26,10 +26,15 @@ const ZOO: &[(&str, &str, usize)] = &[
     ),
 ];
 
+/// Each of the zoo within each kind of walls.
+fn everywhere() -> impl Iterator<Item = (Tier, &'static (&'static str, &'static str, usize))> {
+    KINDS.into_iter().flat_map(|tier| ZOO.iter().map(move |one| (tier, one)))
+}
+
 #[tokio::test]
 async fn p01_p02_p03_an_abort_leaves_nothing() {
-    for (name, text, count) in ZOO {
-        let ground = Ground::new();
+    for (tier, (name, text, count)) in everywhere() {
+        let ground = Ground::within(tier);
         let command = ground.command(text);
         let mut ignore = |_: &str| {};
         let run = sandbox::run(&command, &ground.limits, &ground.cancel, &mut ignore);
@@ -38,15 +43,15 @@ async fn p01_p02_p03_an_abort_leaves_nothing() {
             ground.cancel.cancel();
         };
         let (finished, ()) = tokio::join!(run, abort);
-        assert_eq!((*name, finished.unwrap().end), (*name, End::Aborted));
+        assert_eq!((tier, *name, finished.unwrap().end), (tier, *name, End::Aborted));
         ground.until_dead().await;
     }
 }
 
 #[tokio::test]
 async fn p01_p02_p03_a_dropped_run_leaves_nothing() {
-    for (name, text, count) in ZOO {
-        let ground = Ground::new();
+    for (tier, (name, text, count)) in everywhere() {
+        let ground = Ground::within(tier);
         let command = ground.command(text);
         let mut ignore = |_: &str| {};
         tokio::select! {
@@ -59,11 +64,11 @@ async fn p01_p02_p03_a_dropped_run_leaves_nothing() {
 
 #[tokio::test]
 async fn p01_p02_p03_a_time_limit_leaves_nothing() {
-    for (name, text, _) in ZOO {
-        let mut ground = Ground::new();
+    for (tier, (name, text, _)) in everywhere() {
+        let mut ground = Ground::within(tier);
         ground.limits.time = Duration::from_millis(120);
         let finished = ground.run(text).await;
-        assert_eq!((*name, finished.end), (*name, End::TimedOut));
+        assert_eq!((tier, *name, finished.end), (tier, *name, End::TimedOut));
         ground.until_dead().await;
     }
 }
@@ -78,11 +83,13 @@ async fn p06_p08_what_a_command_leaves_behind_ends_with_it_and_is_counted() {
         ("an escaped quiet job", "setsid sleep 300 >/dev/null 2>&1 & sleep 0.05; echo done", 1),
         ("an orphan", "(setsid sh -c 'sleep 300 & exit' >/dev/null 2>&1); echo done", 1),
     ];
-    for (name, text, count) in left {
-        let ground = Ground::new();
-        let finished = ground.run(text).await;
-        assert_eq!((*name, finished.end, finished.left), (*name, End::Exited(0), *count));
-        ground.until_dead().await;
+    for tier in KINDS {
+        for (name, text, count) in left {
+            let ground = Ground::within(tier);
+            let finished = ground.run(text).await;
+            assert_eq!((tier, *name, finished.end, finished.left), (tier, *name, End::Exited(0), *count));
+            ground.until_dead().await;
+        }
     }
 }
 
