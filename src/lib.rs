@@ -17,6 +17,7 @@ pub mod repl;
 pub mod role;
 pub mod runtime;
 pub mod sandbox;
+pub mod secret;
 pub mod server;
 pub mod session;
 pub mod skill;

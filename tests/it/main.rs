@@ -25,6 +25,7 @@ mod runtime;
 mod sandbox;
 mod scratch;
 mod scripted;
+mod secret;
 mod server;
 mod session;
 mod skill;
