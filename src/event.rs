@@ -1,11 +1,15 @@
 //! What happens in a run, told to whoever watches. Events only go out: an observer cannot answer, fail or slow a run.
 
+mod hushed;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use self::hushed::Hushed;
 use crate::message::{CallId, Message, Note, ToolCall, ToolResult, Usage, Usd};
+use crate::secret::Secrets;
 
 /// A fact about a run, in the order in which it became true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -172,6 +176,7 @@ pub trait Observer: Send + Sync {
 #[derive(Clone, Default)]
 pub struct Events {
     observers: Arc<[Arc<dyn Observer>]>,
+    hushed: Option<Arc<Hushed>>,
 }
 
 impl Events {
@@ -182,11 +187,23 @@ impl Events {
 
     /// Shows every event to each observer, in the order of the list.
     pub fn to(observers: impl IntoIterator<Item = Arc<dyn Observer>>) -> Events {
-        Events { observers: observers.into_iter().collect() }
+        Events { observers: observers.into_iter().collect(), hushed: None }
+    }
+
+    /// The same without secrets. Texts that stream are held back as long as they end in what may become one.
+    pub fn without(self, secrets: &Secrets) -> Events {
+        Events { hushed: Some(Arc::new(Hushed::new(secrets.clone()))), ..self }
     }
 
     /// Shows one event to everybody.
     pub fn emit(&self, event: &AgentEvent) {
+        match &self.hushed {
+            Some(hushed) => hushed.pass(event).iter().for_each(|event| self.show(event)),
+            None => self.show(event),
+        }
+    }
+
+    fn show(&self, event: &AgentEvent) {
         for observer in self.observers.iter() {
             observer.observe(event);
         }

@@ -1,6 +1,7 @@
 //! What is said: messages, their blocks, tool calls and results. Nothing here knows a provider, a file or a run.
 
 mod budget;
+mod hushed;
 mod money;
 
 use std::collections::HashSet;

@@ -216,6 +216,7 @@ impl Stage {
             cancel: self.cancel.clone(),
             progress: Arc::new(move |chunk| events.emit(&AgentEvent::ToolProgress { call: id.clone(), chunk })),
             artifacts: run.agent.artifacts.clone(),
+            secrets: run.session.secrets().clone(),
         };
         run.events.emit(&AgentEvent::ToolStarted { call: call.clone() });
         self.running.push(Box::pin(async move {

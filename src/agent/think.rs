@@ -73,7 +73,11 @@ impl Run<'_> {
         let reply = tokio::select! {
             biased;
             () = self.inbox.abort().cancelled() => Err(Halt::Aborted),
-            reply = self.agent.model.reply(request, &mut tell) => Ok(reply),
+            reply = self.agent.model.reply(request, &mut tell) => Ok(reply.map_err(|mut error| {
+                // What a server says may repeat what it was sent.
+                self.session.secrets().hide_in(&mut error.message);
+                error
+            })),
             what = over => Err(Halt::Spent(what)),
         };
         // They were paid for, whatever came after them.
@@ -98,7 +102,8 @@ impl Run<'_> {
         let Reply { mut message, usage, stop, model, cost } = reply;
         // It stays as long as the conversation; a stream leaves twice the room that it needs.
         message.shrink_to_fit();
-        let message = Arc::new(message);
+        // Before its calls do anything, so that what they did is what is told.
+        let message = Arc::new(message).hushed(self.session.secrets());
         let (text, calls): (String, Vec<ToolCall>) = (message.text(), message.calls().cloned().collect());
         let usual = model == *self.agent.model.id() && !last;
         let model = model.to_string();

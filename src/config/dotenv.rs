@@ -60,6 +60,11 @@ impl DotEnv {
         self.find(name).map(|variable| variable.value.clone())
     }
 
+    /// Names and values of all.
+    pub(super) fn all(&self) -> impl Iterator<Item = (String, String)> {
+        self.variables.iter().map(|variable| (variable.name.clone(), variable.value.clone()))
+    }
+
     /// Where that is.
     pub(super) fn place(&self, name: &str) -> Place {
         Place::File { path: self.path.clone(), line: self.find(name).map(|variable| variable.line) }

@@ -21,6 +21,7 @@ use crate::message::Budget;
 use crate::model::catalog::{Choice, Models, NoModel};
 use crate::model::local;
 use crate::model::recording::Recorder;
+use crate::secret::Secrets;
 use crate::tools::{Enabled, NoSuchTool};
 use crate::workspace::Workspace;
 use crate::workspace::guarded::Guarded;
@@ -83,6 +84,8 @@ pub struct Config {
     pub nesting: u64,
     /// A person trusts the workspace, for good or for this run.
     pub trusted: bool,
+    /// What must not be said, written or sent: keys of providers, and what a trusted .env keeps.
+    pub secrets: Secrets,
     /// Writes down what the models say and people do; only a command line asks for it.
     pub recorder: Option<Recorder>,
     /// What a person should know: settings that are unknown or ignored, one line each.
@@ -258,6 +261,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         models = models.looking(local::WITHIN);
     }
 
+    let secrets = Secrets::of(models.secrets()).with_suspected(dotenv.all());
     let checked = Checked::of(&raw);
     let settings = checked.settings()?;
     let patience = checked.seconds("retry_patience", 0..=86_400)?;
@@ -303,6 +307,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         main,
         worker,
         trusted,
+        secrets,
         recorder: None,
         warnings,
     })

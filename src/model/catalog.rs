@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use secrecy::SecretString;
-
 use super::confirmed::{Confirmed, Listing};
 use super::door::{Door, Key, Known, UNKNOWN_WINDOW};
 use super::entry;
@@ -266,13 +264,9 @@ impl Models {
         }
     }
 
-    /// All keys, for whoever must not let one out.
-    pub(super) fn keys(&self) -> Vec<SecretString> {
-        let ready = |door: &Door| match &door.key {
-            Key::Ready { secret, .. } => Some(secret.clone()),
-            Key::Missing | Key::Unfit { .. } => None,
-        };
-        self.doors.iter().filter_map(ready).collect()
+    /// What must not be said, with names: keys, and headers that carry one.
+    pub fn secrets(&self) -> Vec<(String, String)> {
+        self.doors.iter().flat_map(Door::secrets).collect()
     }
 
     /// Answers the model, connected to nothing yet. The same id gives the same instance.

@@ -198,6 +198,18 @@ impl Door {
         Ok(Endpoint { http: http.clone(), provider, url, whole_url, headers, key, key_variable, absent })
     }
 
+    /// What must not be said: the key under the name of its variable, and the values of headers that carry one.
+    pub(super) fn secrets(&self) -> Vec<(String, String)> {
+        let key = match &self.key {
+            Key::Ready { variable, secret } => Some((variable.clone(), secret.expose_secret().to_owned())),
+            Key::Missing | Key::Unfit { .. } => None,
+        };
+        let carries = |name: &str| ["auth", "key", "token", "secret"].iter().any(|word| name.contains(word));
+        let headers = self.provider.headers.iter().filter(|(name, _)| carries(&name.to_ascii_lowercase()));
+        let headers = headers.map(|(name, value)| (format!("{name} of {}", self.provider.id), value.clone()));
+        key.into_iter().chain(headers).collect()
+    }
+
     /// The key for an address and the variable it is in, both absent where none is needed.
     fn key(&self, base: &Url) -> Result<(Option<SecretString>, Option<String>), NoModel> {
         match &self.key {

@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
-use secrecy::{ExposeSecret, SecretString};
 
 use super::catalog::Models;
-use super::fault::without;
 use super::scripted::format::When;
 use super::scripted::recorded::{Header, Line};
 use super::{Delta, Model, ModelError, ModelId, Reply, Request};
+use crate::secret::Secrets;
 
 use entry::Entry;
 use exchange::Exchange;
@@ -42,7 +41,7 @@ struct State {
     /// What people did since the last exchange was written.
     lines: Vec<Line>,
     /// Keys, which must not stand in the file even if somebody says one.
-    keys: Vec<SecretString>,
+    secrets: Secrets,
     /// Why nothing more is written.
     fault: Option<String>,
 }
@@ -81,8 +80,14 @@ impl Recorder {
     /// [`RecordError::Exists`] when there is something in the file already; nothing is ever overwritten.
     pub fn create(path: &Path, header: &Header, models: &Models) -> Result<Recorder, RecordError> {
         let file = File::create(path, header)?;
-        let state =
-            State { file, events: 0, asked: HashMap::new(), lines: Vec::new(), keys: models.keys(), fault: None };
+        let state = State {
+            file,
+            events: 0,
+            asked: HashMap::new(),
+            lines: Vec::new(),
+            secrets: Secrets::of(models.secrets()),
+            fault: None,
+        };
         Ok(Recorder { shared: Arc::new(Mutex::new(state)), path: Arc::new(path.to_owned()) })
     }
 
@@ -129,7 +134,8 @@ impl Recorder {
         entry.when.sequence_index = Some(*count);
         *count += 1;
         entry.lines = std::mem::take(&mut state.lines);
-        let line = state.keys.iter().fold(entry.to_line(), |line, key| without(key.expose_secret(), &line));
+        let line = entry.to_line();
+        let line = state.secrets.hide_known(&line).into_owned();
         if let Err(why) = state.file.append(&line) {
             let fault = format!("the recording {} ends here: {why}", self.path.display());
             tracing::error!("{fault}");

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::out::Out;
 use crate::sandbox::{self, Command, End, Environment, Finished, Limits, Walls};
+use crate::secret::Secrets;
 use crate::terminal::wrap::Stream;
 use crate::terminal::{Look, story};
 
@@ -28,7 +29,9 @@ impl Shell {
         let cancel = CancellationToken::new();
         let spool = std::env::temp_dir().join(format!("tillerman-{}.log", std::process::id()));
         let walls = Walls::open();
-        let command = Command { text, cwd, environment: Environment::inherited(), spool, stdin: None, walls };
+        // It is the person's own, at their own terminal: shown as it is.
+        let secrets = Secrets::default();
+        let command = Command { text, cwd, environment: Environment::inherited(), spool, stdin: None, walls, secrets };
         let task = tokio::spawn(show(command, out, look, cancel.clone()));
         Shell { cancel, task }
     }

@@ -47,7 +47,13 @@ impl Runtime {
     /// # Errors
     /// [`ControlError::NoQuestion`], [`ControlError::Closed`] when it was answered before, [`ControlError::Unfit`] for a
     /// number that no option has, and as [`Runtime::steer`].
-    pub async fn answer(&self, task: TaskId, question: Option<u32>, words: String) -> Result<Replied, ControlError> {
+    pub async fn answer(
+        &self,
+        task: TaskId,
+        question: Option<u32>,
+        mut words: String,
+    ) -> Result<Replied, ControlError> {
+        self.inner.hush(&mut words);
         if let Some(there) = self.elsewhere()? {
             let replied = |done| if let Done::Answered(replied) = done { Some(replied) } else { None };
             let order = Order::Answer { task, question, text: words };

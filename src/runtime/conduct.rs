@@ -101,7 +101,7 @@ pub(super) fn events(
     let feed = site.feed.watch(Source::Main { session: session.clone(), run });
     let model = site.config.choice.id.to_string();
     let records = site.records.watch(&Recorded { session, agent: "main", model, opening, call: None });
-    Events::to(own.into_iter().chain([feed]).chain(records))
+    Events::to(own.into_iter().chain([feed]).chain(records)).without(&site.config.secrets)
 }
 
 /// Too many runs in a row without a person: the reports wait for the next line.
@@ -223,14 +223,16 @@ impl Leave {
             // It was aborted, so that is how it ends.
             let _ = straggler.await;
         }
-        match (self.session, self.path) {
-            (Some(session), _) => Ok(session),
-            (None, None) => Ok(Session::in_memory()),
+        let mut session = match (self.session, self.path) {
+            (Some(session), _) => session,
+            (None, None) => Session::in_memory(),
             (None, Some(path)) => {
                 let opened = site.on_disk(move || Session::open(&path)).await?;
-                opened.map(|session| session.with_durability(site.durability())).map_err(|error| error.to_string())
+                opened.map_err(|error| error.to_string())?.with_durability(site.durability())
             }
-        }
+        };
+        session.keep_from(&site.config.secrets);
+        Ok(session)
     }
 }
 

@@ -282,6 +282,11 @@ impl Inner {
         self.mains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes known secrets out of what a person says, before it is anywhere.
+    pub(super) fn hush(&self, text: &mut String) {
+        self.site.config.secrets.hide_known_in(text);
+    }
+
     /// Writes down what a person does, if a recording is made.
     pub(super) fn record(&self, to: &str, act: Act, said: impl Into<Said>) {
         if let Some(recorder) = &self.site.config.recorder {

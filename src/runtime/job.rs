@@ -23,7 +23,7 @@ use crate::agent::Agent;
 use crate::agent::inbox::Inbox;
 use crate::event::{AgentEvent, Ending, Events, Observer};
 use crate::message::{Message, Note, Role, Spent, Tally, Usage};
-use crate::session::{Durability, End, Record, Session, SessionError};
+use crate::session::{End, Record, Session, SessionError};
 use crate::task::{Brief, Progress, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, Track, now};
 
 /// What a worker is to do, and for whom.
@@ -126,7 +126,7 @@ fn events(job: &Job, ration: Arc<Ration>, records: impl IntoIterator<Item = Arc<
     let feed = job.site.feed.watch(Source::Task(job.id()));
     let track: Arc<dyn Observer> = Arc::new(Track::of(job.dir.clone()));
     let own: [Arc<dyn Observer>; 5] = [job.meter.clone(), ration, progress, track, feed];
-    Events::to(own.into_iter().chain(records))
+    Events::to(own.into_iter().chain(records)).without(&job.site.config.secrets)
 }
 
 struct Prepared {
@@ -153,7 +153,7 @@ async fn prepare(job: Arc<Job>, ration: Arc<Ration>) -> Result<Prepared, String>
         };
         let mut agent = assemble::worker(&job.site, &task, control)?;
         let path = job.site.journal(job.id());
-        let opened = journal(&path, &task, job.site.durability()).map_err(|error| error.to_string())?;
+        let opened = journal(&path, &task, &job.site).map_err(|error| error.to_string())?;
         let Opened { session, opening, goes_on } = opened;
         let evidence = Evidence::of(agent.tools.clone(), job.site.config.workspace.root(), job.dir.path());
         evidence.recall(session.context());
@@ -198,7 +198,8 @@ struct Opened {
 }
 
 /// The journal at the beginning of an attempt, and what that begins with: the brief, or where it goes on from.
-fn journal(path: &Path, task: &Task, durability: Durability) -> Result<Opened, SessionError> {
+fn journal(path: &Path, task: &Task, site: &Site) -> Result<Opened, SessionError> {
+    let (durability, secrets) = (site.durability(), &site.config.secrets);
     let found = if path.exists() { Some(Session::open(path)?) } else { None };
     let rests = |session: &Session| {
         session.attempt().max(1) == task.attempt && matches!(session.end(), Some(End::Parked | End::Stuck { .. }))
@@ -207,15 +208,18 @@ fn journal(path: &Path, task: &Task, durability: Durability) -> Result<Opened, S
     let mut session = match found {
         Some(session) if rests(&session) => {
             let opening = format!("{} goes on after its rest", task.dir.id());
-            return Ok(Opened { session: session.with_durability(durability), opening, goes_on: true });
+            let mut session = session.with_durability(durability);
+            session.keep_from(secrets);
+            return Ok(Opened { session, opening, goes_on: true });
         }
         Some(session) if task.attempt > 1 => session.with_durability(durability),
         Some(_) => return Err(SessionError::Exists(path.to_owned())),
         None => Session::create_named(path)?.with_durability(durability),
     };
+    session.keep_from(secrets);
     session.append(Record::Attempt { number: task.attempt })?;
     if session.context().is_empty() {
-        let opening = opening(task);
+        let opening = secrets.hide_known(&opening(task)).into_owned();
         session.append(Record::user(opening.clone()))?;
         let tasks = task.dir.path().parent().unwrap_or(task.dir.path());
         if let Some(words) = handover::words(tasks, &task.brief.after) {

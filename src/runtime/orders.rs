@@ -13,7 +13,8 @@ impl Runtime {
     ///
     /// # Errors
     /// [`ControlError`] says what stands in the way.
-    pub async fn dispatch(&self, session: &SessionId, brief: Brief) -> Result<TaskId, ControlError> {
+    pub async fn dispatch(&self, session: &SessionId, mut brief: Brief) -> Result<TaskId, ControlError> {
+        [&mut brief.title, &mut brief.body].into_iter().for_each(|text| self.inner.hush(text));
         if let Some(there) = self.elsewhere()? {
             let order = Order::Dispatch { brief: Box::new(brief), session: Some(session.clone()) };
             let task = |done| if let Done::Dispatched { task } = done { Some(task) } else { None };
@@ -30,7 +31,8 @@ impl Runtime {
     ///
     /// # Errors
     /// [`ControlError::NoSuchTask`], [`ControlError::AlreadyEnded`], [`ControlError::NotesFull`].
-    pub async fn steer(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
+    pub async fn steer(&self, task: TaskId, mut text: String) -> Result<NoteId, ControlError> {
+        self.inner.hush(&mut text);
         if let Some(there) = self.elsewhere()? {
             return there.note(Order::Steer { task, text }).await;
         }
@@ -42,7 +44,8 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Runtime::steer`].
-    pub async fn follow_up(&self, task: TaskId, text: String) -> Result<NoteId, ControlError> {
+    pub async fn follow_up(&self, task: TaskId, mut text: String) -> Result<NoteId, ControlError> {
+        self.inner.hush(&mut text);
         if let Some(there) = self.elsewhere()? {
             return there.note(Order::FollowUp { task, text }).await;
         }

@@ -13,7 +13,8 @@ impl Runtime {
     /// [`SessionGone`] when the session is not open, too many lines wait, the program is shutting down, or the line
     /// has pictures and the model sees none.
     pub async fn say(&self, session: &SessionId, said: impl Into<Said>) -> Result<RunId, SessionGone> {
-        let said = said.into();
+        let mut said = said.into();
+        self.inner.hush(&mut said.text);
         let config = &self.inner.site.config;
         let model = &config.choice.id;
         if !said.images.is_empty() && !config.models.takes_images(model) {
@@ -28,7 +29,8 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Runtime::say`].
-    pub async fn steer_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
+    pub async fn steer_main(&self, session: &SessionId, mut text: String) -> Result<Steered, SessionGone> {
+        self.inner.hush(&mut text);
         if let Some(there) = self.main_elsewhere()? {
             return there.say(session, text, false).await;
         }
@@ -40,7 +42,8 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Runtime::say`].
-    pub async fn follow_up_main(&self, session: &SessionId, text: String) -> Result<Steered, SessionGone> {
+    pub async fn follow_up_main(&self, session: &SessionId, mut text: String) -> Result<Steered, SessionGone> {
+        self.inner.hush(&mut text);
         if let Some(there) = self.main_elsewhere()? {
             return there.say(session, text, true).await;
         }

@@ -1,9 +1,9 @@
 //! What a command wrote: beginning and end in memory, all of it in a file once it is too much. Memory is bounded
 //! whatever comes.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Output of a command, perhaps with a gap between its beginning and its end.
@@ -118,7 +118,7 @@ impl Capture {
 
 fn create(path: &Path) -> std::io::Result<File> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }

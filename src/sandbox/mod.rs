@@ -35,6 +35,7 @@ pub use self::environment::{Environment, nesting};
 use self::running::{Output, Running};
 pub use self::sweep::sweep;
 pub use self::walls::{Built, Tier, WallSettings, Walls};
+use crate::secret::Secrets;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -51,6 +52,8 @@ pub struct Command {
     pub stdin: Option<Arc<OwnedFd>>,
     /// What stands between it and the rest of the machine.
     pub walls: Arc<Walls>,
+    /// What is left out of its output, wherever that goes.
+    pub secrets: Secrets,
 }
 
 /// How much a command may take.

@@ -17,6 +17,7 @@ use super::progress::Progress;
 #[cfg(target_os = "linux")]
 use super::walled::Walled;
 use super::{Command, End, Limits, SandboxError, spawn, sweep};
+use crate::secret::Stream;
 
 /// How long the asked may take to end before they are killed.
 const GRACE: Duration = Duration::from_millis(120);
@@ -31,6 +32,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// A command's output on its way in.
 pub(super) struct Output<'a> {
+    hush: Stream,
     capture: Capture,
     progress: Progress<'a>,
 }
@@ -38,15 +40,19 @@ pub(super) struct Output<'a> {
 impl<'a> Output<'a> {
     pub(super) fn new(command: &Command, limits: &Limits, show: &'a mut (dyn FnMut(&str) + Send)) -> Output<'a> {
         let capture = Capture::new(&command.spool, limits.head, limits.tail, limits.spool);
-        Output { capture, progress: Progress::new(show) }
+        Output { hush: command.secrets.stream(), capture, progress: Progress::new(show) }
     }
 
     fn push(&mut self, chunk: &[u8]) {
-        self.capture.push(chunk);
-        self.progress.push(chunk);
+        let shown = self.hush.push_bytes(chunk);
+        self.capture.push(&shown);
+        self.progress.push(&shown);
     }
 
-    pub(super) fn finish(self) -> Captured {
+    pub(super) fn finish(mut self) -> Captured {
+        let rest = self.hush.end_bytes();
+        self.capture.push(&rest);
+        self.progress.push(&rest);
         self.progress.finish();
         self.capture.finish()
     }

@@ -12,6 +12,7 @@ pub mod follow;
 mod fork;
 mod glance;
 mod history;
+mod hushed;
 mod id;
 mod load;
 mod log;
@@ -53,6 +54,7 @@ pub use self::store::{Place, Store, Summary};
 use self::tree::{Context, Node, Tree};
 pub use self::tree::{Origin, Reported};
 use crate::message::{Bill, CallId, Message, NoteId, Usage};
+use crate::secret::Secrets;
 
 /// When written entries are forced to the disk. Entries survive the end of the process with any of them; this is about
 /// the end of the machine's power.
@@ -82,6 +84,7 @@ pub struct Session {
     damage: Vec<String>,
     refusal: Option<Refusal>,
     durability: Durability,
+    secrets: Secrets,
     /// Bytes were written that no sync has covered.
     dirty: bool,
     /// The file is new, so its folder must be forced to the disk too.
@@ -250,6 +253,7 @@ impl Session {
     }
 
     fn write(&mut self, record: Record) -> Result<EntryId, SessionError> {
+        let record = record.hushed(&self.secrets);
         let id = EntryId::generate();
         let line = Line { seq: self.next_seq, id, parent: self.leaf(), record: &record }.encode()?;
         let span = self.log.append(&line).map_err(|source| match self.log.path() {
@@ -384,6 +388,7 @@ impl Session {
             next_seq: scanned.next_seq,
             refusal,
             durability: Durability::default(),
+            secrets: Secrets::default(),
             dirty: false,
             fresh: false,
             syncing: None,

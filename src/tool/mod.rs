@@ -23,6 +23,7 @@ pub use self::toolbox::{DuplicateTool, Toolbox};
 pub use self::truncate::{Keep, OutputPolicy};
 pub use crate::message::ToolSpec;
 use crate::message::{CallId, RawArgs};
+use crate::secret::Secrets;
 
 /// Something that a model can call.
 ///
@@ -54,6 +55,8 @@ pub struct ToolContext {
     pub progress: Arc<dyn Fn(String) + Send + Sync>,
     /// Where full outputs go when they are cut for the model; made on first use.
     pub artifacts: PathBuf,
+    /// What must not be in a file that the call keeps.
+    pub secrets: Secrets,
 }
 
 /// What a tool answers.

@@ -1,8 +1,9 @@
 //! Keeps a tool's output within what a model should read. What is cut stays in a file that the cut text names. Cuts
 //! are made between lines, and inside of a line only where a single one is too long.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::ToolContext;
@@ -136,9 +137,10 @@ pub fn artifact(cx: &ToolContext) -> PathBuf {
 }
 
 fn keep(text: &str, cx: &ToolContext) -> io::Result<PathBuf> {
-    fs::create_dir_all(&cx.artifacts)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&cx.artifacts)?;
     let path = artifact(cx);
-    OpenOptions::new().write(true).create_new(true).open(&path)?.write_all(text.as_bytes())?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    file.write_all(cx.secrets.hide(text).as_bytes())?;
     Ok(path)
 }
 

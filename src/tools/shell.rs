@@ -60,6 +60,7 @@ impl Shell {
             spool: truncate::artifact(cx),
             stdin: None,
             walls: Arc::clone(&self.settings.walls),
+            secrets: cx.secrets.clone(),
         };
         let mut show = |piece: &str| (cx.progress)(piece.to_owned());
         let began = jiff::Timestamp::now().as_microsecond();

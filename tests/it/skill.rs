@@ -65,6 +65,7 @@ fn context() -> ToolContext {
         cancel: CancellationToken::new(),
         progress: Arc::new(|_| {}),
         artifacts: PathBuf::from("/nonexistent"),
+        secrets: tillerman::secret::Secrets::default(),
     }
 }
 

@@ -87,7 +87,7 @@ fn a_recorded_conversation_is_played_again_without_its_server() {
     let (done, file) = record(&place);
     assert!(done.stdout.ends_with("The first is done.\nThe second is done.\n"), "{}", done.stdout);
     let text = fs::read_to_string(&file).unwrap();
-    assert!(!text.contains(KEY) && text.contains("read it, [key]"), "{text}");
+    assert!(!text.contains(KEY) && text.contains("read it, [secret ANTHROPIC_API_KEY]"), "{text}");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
     // In a folder with the same notes, and with no key and no server.

@@ -35,6 +35,7 @@ async fn call(tool: &dyn Tool, args: &str) -> Result<ToolOutput, ToolError> {
         cancel: CancellationToken::new(),
         progress: Arc::new(|_| {}),
         artifacts: PathBuf::from("/nonexistent"),
+        secrets: tillerman::secret::Secrets::default(),
     };
     tool.call(RawArgs(args.into()), &cx).await
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tillerman::sandbox::{self, Command, End, Environment, Finished, Limits, SandboxError, Tier, WallSettings, Walls};
+use tillerman::secret::Secrets;
 use tillerman::workspace::policy::Bounds;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -58,6 +59,7 @@ impl Ground {
             spool,
             stdin: None,
             walls: Arc::clone(&self.walls),
+            secrets: Secrets::default(),
         }
     }
 

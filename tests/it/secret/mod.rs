@@ -8,6 +8,8 @@ use proptest::prelude::*;
 use serde_json::json;
 use tillerman::secret::Secrets;
 
+mod canary;
+mod run;
 
 /// No key of anybody.
 pub const CANARY: &str = "cnry+7f/3a9=d51e0b";

@@ -28,6 +28,7 @@ fn cx() -> ToolContext {
         cancel: CancellationToken::new(),
         progress: Arc::new(|_| {}),
         artifacts: PathBuf::from("/nonexistent"),
+        secrets: tillerman::secret::Secrets::default(),
     }
 }
 

@@ -46,6 +46,7 @@ fn what_is_cut_is_kept_in_a_file_of_its_own_for_each_call() {
         cancel: CancellationToken::new(),
         progress: Arc::new(|_| {}),
         artifacts: dir.path().join("made/on/use"),
+        secrets: tillerman::secret::Secrets::default(),
     };
     let policy = OutputPolicy { keep: Keep::Head, lines: 1, bytes: 99 };
     assert_eq!(policy.fit("short", &cx).file, None);

@@ -52,6 +52,7 @@ impl Bench {
                 tell.notify_one();
             }),
             artifacts: dir.path().join("artifacts"),
+            secrets: tillerman::secret::Secrets::default(),
         };
         Bench { tools: Toolbox::new(tools::made(&settings, |_| true)).unwrap(), dir, cx, shown, shows }
     }
