@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     if warden::is_wanted(std::env::args_os()) {
         return warden::serve();
     }
+    close_memory();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return misread(&error),
@@ -42,6 +43,17 @@ fn main() -> ExitCode {
         Err(error) => complain(Exit::Failed, &format!("cannot start threads: {error}")),
     };
     exit.into()
+}
+
+/// Keeps other processes of the user from reading keys out of the memory or the environment of this one, and the system
+/// from writing them into a core file. Inside a command of another tillerman there are no keys, and that one must see its
+/// descendants to end them.
+fn close_memory() {
+    #[cfg(target_os = "linux")]
+    if tillerman::sandbox::nesting(&|name| std::env::var_os(name)) == 0 {
+        // A system that does not know it protects nothing.
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    }
 }
 
 async fn command(args: Args) -> Exit {

@@ -83,7 +83,11 @@ pub fn settings(common: &Common) -> Result<Config, NotReady> {
     let (model, base_url) = (common.model.clone(), common.base_url.clone());
     let sandbox = common.sandbox.map(|reach| reach.name().to_owned());
     let flags = Flags { model, base_url, sandbox, network: common.network, trust: common.trust, look: true };
-    Ok(config::load(workspace(common)?, &flags, &|name| std::env::var(name).ok())?)
+    let mut config = config::load(workspace(common)?, &flags, &|name| std::env::var(name).ok())?;
+    let variables =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    config.secrets = config.secrets.with_suspected(variables);
+    Ok(config)
 }
 
 /// Opens the workspace.
@@ -213,7 +217,7 @@ async fn begin(
     config: Config,
     which: Open,
 ) -> Result<(Ready, Receiver<Envelope>), NotReady> {
-    log::begin(&config.workspace.logs());
+    log::begin(&config.workspace.logs(), &config.secrets);
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
     let mut warnings = config.warnings.clone();

@@ -1,7 +1,9 @@
 //! Finds skills in their places and layouts, lenient with files that were written for other programs.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -39,7 +41,9 @@ pub(super) fn leave_snapshot(workspace: &Workspace, catalogue: &str) {
     let path = workspace.state().join("SKILLS_SNAPSHOT.md");
     let same = fs::read(&path).is_ok_and(|old| old == catalogue.as_bytes());
     if !same {
-        fs::write(&path, catalogue).ok();
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+        file.and_then(|mut file| file.write_all(catalogue.as_bytes())).ok();
     }
 }
 
