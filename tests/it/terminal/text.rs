@@ -32,6 +32,29 @@ fn nothing_in_a_text_can_steer_the_terminal() {
     assert_eq!(one_line("  a\n\tb \x1b[1mc\x1b[0m  "), "a b c");
 }
 
+#[test]
+fn p16_what_is_not_seen_or_reorders_a_line_is_shown_escaped() {
+    let cases = [
+        ("rm -rf\u{200b} /", "rm -rf\\u{200b} /"),
+        ("a\u{200d}b c\u{200c}d", "a\\u{200d}b c\\u{200c}d"),
+        ("x\u{2066}y\u{200e}z\u{61c}", "x\\u{2066}y\\u{200e}z\\u{61c}"),
+        ("hi\u{e0001}\u{e0068}\u{e007f}", "hi\\u{e0001}\\u{e0068}\\u{e007f}"),
+        ("a\u{ad}b\u{feff}c\u{2060}d\u{3164}e\u{fff9}f", "a\\u{ad}b\\u{feff}c\\u{2060}d\\u{3164}e\\u{fff9}f"),
+        ("one\u{2028}two\u{2029}", "one\\u{2028}two\\u{2029}"),
+        // Bytes can be hidden behind a letter as a row of variations.
+        ("❤\u{fe0f}\u{fe01}a\u{fe0f}❤\u{e0100}", "❤\u{fe0f}\\u{fe01}a\\u{fe0f}❤\\u{e0100}"),
+        // How people write.
+        (
+            "👩\u{200d}🚀 ❤\u{fe0f} 1\u{fe0f}\u{20e3} می\u{200c}خواهم",
+            "👩\u{200d}🚀 ❤\u{fe0f} 1\u{fe0f}\u{20e3} می\u{200c}خواهم",
+        ),
+    ];
+    for (text, shown) in cases {
+        assert_eq!(clean(text), shown, "{text:?}");
+    }
+    assert_eq!(one_line("ls\u{202e} \u{200b}\n x"), "ls\\u{202e} \\u{200b} x");
+}
+
 proptest! {
     #[test]
     fn no_control_character_survives(text in any::<String>()) {
