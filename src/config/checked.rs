@@ -16,6 +16,7 @@ use crate::model::catalog::{Choice, Models, Settings};
 use crate::model::provider::Effort;
 use crate::model::react::Protocol;
 use crate::tools::Enabled;
+use crate::tools::preset::Preset;
 use crate::workspace::policy::Profile;
 
 /// Reads values out of what was written.
@@ -227,6 +228,16 @@ impl<'a> Checked<'a> {
         self.word("durability", &words, Durability::Turn)
     }
 
+    /// As somebody says, else as the setting `output` has it.
+    pub(super) fn shell_timeout(&self) -> Result<Duration, ConfigError> {
+        let said = self.number("shell_timeout", 1..=600)?.map(Duration::from_secs);
+        said.map_or_else(|| self.output().map(|preset| preset.time), Ok)
+    }
+
+    pub(super) fn output(&self) -> Result<Preset, ConfigError> {
+        self.word("output", &Preset::WORDS, Preset::S0)
+    }
+
     pub(super) fn seconds(&self, key: &'static str, range: RangeInclusive<u64>) -> Result<Duration, ConfigError> {
         Ok(Duration::from_secs(self.number(key, range)?.unwrap_or_default()))
     }
@@ -252,6 +263,10 @@ impl<'a> Checked<'a> {
             ("model", None) => Some(Origin { key, value: choice.id.to_string(), from: Place::Default }),
             ("context_window", None) => {
                 Some(Origin { key, value: main.context_window.to_string(), from: Place::Model })
+            }
+            ("shell_timeout", None) => {
+                let value = self.shell_timeout().map_or(String::new(), |time| time.as_secs().to_string());
+                Some(Origin { key, value, from: Place::Default })
             }
             (_, None) => None,
         };

@@ -22,6 +22,7 @@ use crate::model::catalog::{Choice, Models, NoModel};
 use crate::model::local;
 use crate::model::recording::Recorder;
 use crate::secret::Secrets;
+use crate::tools::preset::Preset;
 use crate::tools::{Enabled, NoSuchTool};
 use crate::workspace::Workspace;
 use crate::workspace::guarded::Guarded;
@@ -68,6 +69,8 @@ pub struct Config {
     pub authority: Authority,
     /// How long a command may take when the model does not say.
     pub shell_timeout: Duration,
+    /// How much of their output tools show a model.
+    pub output: Preset,
     /// What the main agent's tools may read and write.
     pub profile: Profile,
     /// Commands may use the network.
@@ -290,7 +293,8 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         crew: checked.crew()?,
         agents: Agents { foreign: foreign_agents(env), ..checked.agents(workspace.root())? },
         authority: checked.authority()?,
-        shell_timeout: checked.seconds("shell_timeout", 1..=600)?,
+        shell_timeout: checked.shell_timeout()?,
+        output: checked.output()?,
         profile: checked.profile()?,
         network: checked.flag("network")?,
         guarded: Guarded::of(workspace.home(), &|name| env(name).map(OsString::from)),

@@ -59,6 +59,8 @@ fn scratch() -> Result<Arc<Scratch>, String> {
 
 fn settings(site: &Site, policy: PathPolicy, ground: Option<Ground>) -> ToolSettings {
     let mut settings = ToolSettings::new(Arc::new(policy));
+    settings.output = site.config.output.files;
+    settings.shell.output = site.config.output.commands;
     settings.shell.limits.time = site.config.shell_timeout;
     if let Some(Ground { walls, scratch }) = ground {
         settings.shell.walls = walls;

@@ -11,6 +11,7 @@ mod grep;
 pub mod groups;
 mod list;
 mod load;
+pub mod preset;
 mod read_file;
 mod read_log;
 mod scan;

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use tillerman::agent::Limits;
 use tillerman::config::{self, Agents, AgentsFrom, Config, CrewLimits, Durability, Flags, Place};
 use tillerman::tools::Enabled;
+use tillerman::tools::preset::Preset;
 use tillerman::workspace::Workspace;
 use tillerman::workspace::policy::Profile;
 
@@ -154,6 +155,13 @@ fn every_setting_reaches_its_place() {
     assert_eq!(config.agents, Agents { from: AgentsFrom::BuiltIn, folder, foreign: None });
     assert_eq!(config.shell_timeout, Duration::from_secs(9));
     assert_eq!((config.profile, config.durability), (Profile::Curated, Durability::Off));
+    let of = |settings: &str| {
+        let config = Scene::new().trusted().file("ws/config.md", &front(settings)).config();
+        (config.output, config.shell_timeout.as_secs())
+    };
+    assert_eq!(of("shell_timeout:"), (Preset::S0, 120));
+    assert_eq!(of("output: s2"), (Preset::S2, 30));
+    assert_eq!(of("output: s3\nshell_timeout: 9"), (Preset::S3, 9));
     let config = Scene::new().env("TILLERMAN_TOOLS", " shell, list ,").env("TILLERMAN_MAX_TOKENS", "8_000").config();
     assert_eq!((config.tools, config.main.max_tokens), (two, 8000));
 }

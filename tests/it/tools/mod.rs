@@ -6,6 +6,7 @@ mod edit;
 mod files;
 mod folders;
 mod groups;
+mod presets;
 mod search;
 mod shell;
 
