@@ -183,6 +183,10 @@ impl<'a> Checked<'a> {
         Ok(budget)
     }
 
+    pub(super) fn worker_budget(&self) -> Result<Budget, ConfigError> {
+        self.budget([("usd", "worker_usd"), ("tokens", "worker_tokens"), ("minutes", "worker_minutes")])
+    }
+
     pub(super) fn crew(&self) -> Result<CrewLimits, ConfigError> {
         let count = |key, range| {
             self.number(key, range).map(|number| number.and_then(|n| usize::try_from(n).ok()).unwrap_or_default())

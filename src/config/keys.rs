@@ -54,6 +54,7 @@ pub(super) const KEYS: &[Key] = &[
     key("keep_follow_ups", Some("false"), true),
     key("tools", Some("default"), true),
     key("shell_timeout", None, false),
+    key("at_deadline", Some("background"), false),
     key("output", Some("default"), true),
     key("retry_patience", Some("120"), false),
     key("profile", Some("workspace-write"), false),

@@ -69,6 +69,8 @@ pub struct Config {
     pub authority: Authority,
     /// How long a command may take when the model does not say.
     pub shell_timeout: Duration,
+    /// At its deadline a command goes on in the background, where the tool `jobs` is on.
+    pub leave: bool,
     /// How much of their output tools show a model.
     pub output: Preset,
     /// What the main agent's tools may read and write.
@@ -278,11 +280,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     let ids = std::iter::once(&choice.id).chain(cast.all().map(|named| &named.id));
     warnings.extend(ids.filter_map(|id| models.doubt(id)));
     Ok(Config {
-        worker_budget: checked.budget([
-            ("usd", "worker_usd"),
-            ("tokens", "worker_tokens"),
-            ("minutes", "worker_minutes"),
-        ])?,
+        worker_budget: checked.worker_budget()?,
         fleet: checked.budget([
             ("usd", "fleet_usd"),
             ("tokens", "fleet_tokens"),
@@ -294,6 +292,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         agents: Agents { foreign: foreign_agents(env), ..checked.agents(workspace.root())? },
         authority: checked.authority()?,
         shell_timeout: checked.shell_timeout()?,
+        leave: checked.word("at_deadline", &[("background", true), ("kill", false)], true)?,
         output: checked.output()?,
         profile: checked.profile()?,
         network: checked.flag("network")?,

@@ -32,6 +32,8 @@ pub enum Input {
     Dispatch(String),
     /// A task for each row of a file.
     Batch(String, String),
+    /// The commands that the agent has in the background, or the end of one.
+    Jobs(Option<u32>),
     /// All tasks.
     Tasks,
     /// One task.
@@ -92,12 +94,13 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 30] = [
+pub const COMMANDS: [Entry; 31] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
     entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
     entry("/tasks", "", "all tasks of this workspace"),
     entry("/task", "t_001", "one task: brief, progress, result"),
+    entry("/jobs", "[kill 2]", "commands that the agent has in the background; `kill 2` ends one"),
     entry("/attach", "t_001", "watch a worker live; Enter on an empty line or /detach ends it"),
     entry("/detach", "", "stop watching a worker"),
     entry("/steer", "t_001 TEXT", "tell a worker something; it reads it before its next step"),
@@ -165,6 +168,11 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         "/status" => Ok(Input::Status),
         "/cost" => Ok(Input::Cost),
         "/tasks" => Ok(Input::Tasks),
+        "/jobs" if rest.is_empty() => Ok(Input::Jobs(None)),
+        "/jobs" => match split(rest) {
+            ("kill", id) if id.parse::<u32>().is_ok() => Ok(Input::Jobs(id.parse().ok())),
+            _ => Err(Misread::Usage("/jobs [kill 2]".to_owned())),
+        },
         "/task" => task(rest, "/task t_001").map(Input::Task),
         "/attach" => task(rest, "/attach t_001").map(Input::Attach),
         "/detach" => Ok(Input::Detach),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::command::{COMMANDS, Entry, KEYS};
 use crate::message::{Bill, Block, Message, Role, Tally};
-use crate::runtime::{Found, Status, Summary, TaskDetail, TaskRow};
+use crate::runtime::{Found, JobRow, Status, Summary, TaskDetail, TaskRow};
 use crate::session::SessionId;
 use crate::task::TaskStatus;
 use crate::terminal::clean::one_line;
@@ -29,6 +29,14 @@ pub(super) fn tasks(rows: &[TaskRow], look: Look, width: usize) -> Vec<String> {
         return vec!["no tasks yet; ask for one, or say `dispatch TITLE: STEPS`".to_owned()];
     }
     crew::crew(rows, Timestamp::now(), look, width)
+}
+
+/// The commands in the background.
+pub(super) fn jobs(rows: &[JobRow]) -> Vec<String> {
+    if rows.is_empty() {
+        return vec!["no jobs; an agent has some where `tools` switches on the group jobs".to_owned()];
+    }
+    rows.iter().map(|row| one_line(&row.to_string())).collect()
 }
 
 /// One task: what was asked, how far it is, what came out.

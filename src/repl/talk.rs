@@ -241,15 +241,24 @@ impl<'a> Talk<'a> {
             Input::Attach(task) => self.attach(Some(task)).await,
             Input::Roam(roam) => self.roam(roam).await,
             Input::Budget(task, change) => self.budget(task, change).await,
-            Input::Tasks | Input::Task(_) | Input::Status | Input::Cost | Input::Help(_) | Input::Quit => {
-                self.sheet(input).await
-            }
+            Input::Jobs(Some(id)) => match self.runtime.kill_job(&self.session, id).await {
+                Some(row) => self.acknowledge(&clean(&row.to_string())).await,
+                None => self.complain(format!("there is no job {id}; /jobs lists them")).await,
+            },
+            Input::Jobs(None)
+            | Input::Tasks
+            | Input::Task(_)
+            | Input::Status
+            | Input::Cost
+            | Input::Help(_)
+            | Input::Quit => self.sheet(input).await,
         }
     }
 
     async fn sheet(&self, input: Input) {
         let (look, width) = (self.look, width());
         let lines = match input {
+            Input::Jobs(_) => sheet::jobs(&self.runtime.jobs(&self.session)),
             Input::Tasks => sheet::tasks(&self.runtime.tasks().await, look, width),
             Input::Task(task) => match self.runtime.task(task).await {
                 Ok(detail) => sheet::task(&detail, &self.root, look, width),

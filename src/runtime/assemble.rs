@@ -38,7 +38,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
         Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
     let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
     let settings = ground::main(site, &control.patron.session, policy)?;
-    let tools = own_tools(site, &settings, None).into_iter().chain(skills.tool()).chain(asked);
+    let tools = own_tools(site, settings, None).into_iter().chain(skills.tool()).chain(asked);
     let tools = tools.chain(control::tools(control)).chain(journal.iter().flat_map(|journal| history::tools(journal)));
     let prompt = prompt::main(&sources);
     let of_sets = skills.notices().iter().chain(roles.notices()).map(Notice::to_string);
@@ -80,8 +80,8 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let notes = role.map(|role| Notes::of(role, &rights));
     let noted = notes.as_ref().and_then(Notes::part).unwrap_or_default();
     let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
-    let settings = ground::worker(site, rights)?;
-    let tools = own_tools(site, &settings, role).into_iter().chain(skills.tool()).chain(control);
+    let settings = ground::worker(site, rights, task.dir.path())?;
+    let tools = own_tools(site, settings, role).into_iter().chain(skills.tool()).chain(control);
     let tools = tools.chain([ask]).chain(history::tools(&journal)).chain(notes.map(Notes::tool));
     Ok(Agent {
         summariser: summariser(site, model.id()),
@@ -171,8 +171,10 @@ fn rights(site: &Site, task: &Task) -> Result<PathPolicy, String> {
     Ok(touches.fold(policy, |policy, path| policy.with_write(&root.join(path))))
 }
 
-fn own_tools(site: &Site, settings: &ToolSettings, role: Option<&Role>) -> Vec<Arc<dyn Tool>> {
-    tools::made(settings, |name| is_enabled(site, role, name))
+fn own_tools(site: &Site, mut settings: ToolSettings, role: Option<&Role>) -> Vec<Arc<dyn Tool>> {
+    // What goes on in the background must be seen and ended by somebody.
+    settings.shell.leave = site.config.leave && is_enabled(site, role, "jobs");
+    tools::made(&settings, |name| is_enabled(site, role, name))
 }
 
 /// Tools that the configuration and the role allow, and those that the library's user brought.

@@ -172,6 +172,7 @@ impl Runtime {
             // With it goes its session, and with that the lock of the file.
             let _ = main.stop_and_wait(None, Some(CLOSE)).await;
         }
+        self.inner.site.yard.end(session).await;
         let began = Instant::now();
         loop {
             let (store, id) = (Store::new(self.config().workspace.sessions()), session.to_string());

@@ -1,6 +1,7 @@
 //! What an agent's tools stand on: its rights, a folder for what is not to be kept, and the walls around its commands.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::site::Site;
@@ -31,6 +32,12 @@ struct Ground {
 
 /// For a run of a conversation: commands find what earlier ones left in their folder for a while.
 pub(super) fn main(site: &Site, session: &SessionId, policy: PathPolicy) -> Result<ToolSettings, String> {
+    let settings = conversation(site, session, policy)?;
+    let todo = site.config.workspace.todo(session.as_str());
+    Ok(ToolSettings { todo, jobs: site.yard.of(session), ..settings })
+}
+
+fn conversation(site: &Site, session: &SessionId, policy: PathPolicy) -> Result<ToolSettings, String> {
     if policy.profile() == Profile::Full {
         return Ok(settings(site, policy, None));
     }
@@ -43,13 +50,16 @@ pub(super) fn main(site: &Site, session: &SessionId, policy: PathPolicy) -> Resu
     Ok(settings(site, policy.with_write(ground.scratch.path()), Some(ground)))
 }
 
-/// For an attempt at a task.
-pub(super) fn worker(site: &Site, policy: PathPolicy) -> Result<ToolSettings, String> {
-    if policy.profile() == Profile::Full {
-        return Ok(settings(site, policy, None));
-    }
-    let scratch = scratch()?;
-    Ok(settings(site, policy.with_write(scratch.path()), Some(Ground { walls: Walls::open(), scratch })))
+/// For an attempt at a task with that directory. Its commands in the background are its own.
+pub(super) fn worker(site: &Site, policy: PathPolicy, dir: &Path) -> Result<ToolSettings, String> {
+    let settings = match policy.profile() {
+        Profile::Full => settings(site, policy, None),
+        _ => {
+            let scratch = scratch()?;
+            settings(site, policy.with_write(scratch.path()), Some(Ground { walls: Walls::open(), scratch }))
+        }
+    };
+    Ok(ToolSettings { todo: dir.join("todo.md"), ..settings })
 }
 
 fn scratch() -> Result<Arc<Scratch>, String> {

@@ -238,7 +238,8 @@ impl Runtime {
             let _ = main.cast(MainMsg::Close);
         }
         let _ = self.inner.crew.cast(CrewMsg::Close);
-        let in_time = self.inner.site.busy.idle_within(FAREWELL).await;
+        let site = &self.inner.site;
+        let (in_time, ()) = tokio::join!(site.busy.idle_within(FAREWELL), site.yard.end_all());
         let _ = self.inner.crew.kill_and_wait(Some(Duration::from_millis(300))).await;
         if !in_time {
             tracing::warn!("some runs did not end in time; they are dropped");

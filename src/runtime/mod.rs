@@ -53,6 +53,7 @@ mod view;
 mod waiting;
 mod words;
 mod worker;
+mod yard;
 
 pub use answer::Replied;
 pub use batch::{Batch, Table};
@@ -68,6 +69,8 @@ pub use view::{
     ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow,
 };
 
+// What front ends show of a conversation's commands in the background is the tool's own.
+pub use crate::tools::jobs::JobRow;
 // What front ends show of a conversation is the session's own.
 pub use crate::session::store::Found;
 pub use crate::session::{Branch, Kind, Outline, Row, Summary, Turn};

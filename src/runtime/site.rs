@@ -15,6 +15,7 @@ use super::ground::Grounds;
 use super::purse;
 use super::records::Records;
 use super::upkeep::Upkeep;
+use super::yard::Yard;
 use crate::config::{self, Config};
 use crate::ledger::Ledger;
 use crate::model::catalog::NoModel;
@@ -44,6 +45,7 @@ pub(super) struct Site {
     fallbacks: Fallbacks,
     pub(super) counters: Counters,
     pub(super) upkeep: Upkeep,
+    pub(super) yard: Yard,
     closing: AtomicBool,
     runs: AtomicU64,
     disk: Arc<Semaphore>,
@@ -71,6 +73,7 @@ impl Site {
             fallbacks,
             counters: Counters::default(),
             upkeep: Upkeep::default(),
+            yard: Yard::default(),
             closing: AtomicBool::new(false),
             runs: AtomicU64::new(0),
             disk: Arc::new(Semaphore::new(DISK_THREADS)),

@@ -24,6 +24,9 @@ pub const GROUPS: &[Group] = &[
     usual("skills", &["load_skill"]),
     extra("basics", &["calculator", "current_time", "system_info"]),
     extra("files", &["create_directory", "glob"]),
+    extra("jobs", &["jobs"]),
+    extra("python", &["python"]),
+    extra("todo", &["todo"]),
 ];
 
 /// Most names that are proposed in place of a wrong one.

@@ -9,17 +9,21 @@ mod files;
 mod glob;
 mod grep;
 pub mod groups;
+pub mod jobs;
 mod list;
 mod load;
 pub mod preset;
+mod python;
 mod read_file;
 mod read_log;
 mod scan;
 mod shell;
 mod system_info;
+mod todo;
 mod walk;
 mod write_file;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +33,7 @@ use crate::workspace::policy::PathPolicy;
 use crate::workspace::scratch::Scratch;
 
 pub use self::groups::{Enabled, GROUPS, Group, NoSuchTool};
+use self::jobs::Jobs;
 use self::read_log::ReadLog;
 
 /// What the built-in tools of one agent may do.
@@ -40,6 +45,10 @@ pub struct ToolSettings {
     pub shell: ShellSettings,
     /// How much of a file, a listing or a search the model reads.
     pub output: OutputPolicy,
+    /// The file of the list of what is to do; made on first use.
+    pub todo: PathBuf,
+    /// Who owns the commands in the background.
+    pub jobs: Arc<Jobs>,
 }
 
 /// How commands are run.
@@ -57,12 +66,16 @@ pub struct ShellSettings {
     pub scratch: Option<Arc<Scratch>>,
     /// How much of their output the model reads.
     pub output: OutputPolicy,
+    /// At its deadline a command goes on as a job instead of being stopped.
+    pub leave: bool,
 }
 
 impl ToolSettings {
     /// The usual settings within the rights of `policy`.
     pub fn new(policy: Arc<PathPolicy>) -> ToolSettings {
-        ToolSettings { policy, shell: ShellSettings::default(), output: OutputPolicy::HEAD }
+        let todo = policy.base().join("memory/todo.md");
+        let (shell, output, jobs) = (ShellSettings::default(), OutputPolicy::HEAD, Arc::default());
+        ToolSettings { policy, shell, output, todo, jobs }
     }
 }
 
@@ -75,6 +88,7 @@ impl Default for ShellSettings {
             walls: Walls::open(),
             scratch: None,
             output: OutputPolicy::TAIL,
+            leave: false,
         }
     }
 }
@@ -107,12 +121,15 @@ fn make(name: &str, settings: &ToolSettings, log: &Arc<ReadLog>) -> Option<Arc<d
         "edit_file" => Arc::new(edit_file::EditFile::new(policy(), log())),
         "glob" => Arc::new(glob::Glob::new(policy())),
         "grep" => Arc::new(grep::Grep::new(policy(), settings.output)),
+        "jobs" => Arc::new(jobs::JobsTool::new(Arc::clone(&settings.jobs), policy(), settings.shell.clone())),
         "list" => Arc::new(list::List::new(policy())),
         "load" => Arc::new(load::Load::new(policy(), settings.output)),
+        "python" => Arc::new(python::Python::new(policy(), settings.shell.clone())),
         "read_file" => Arc::new(read_file::ReadFile::new(policy(), log(), settings.output)),
         "scan" => Arc::new(scan::Scan::new(policy(), settings.output)),
-        "shell" => Arc::new(shell::Shell::new(policy(), settings.shell.clone())),
+        "shell" => Arc::new(shell::Shell::new(policy(), settings.shell.clone(), Arc::clone(&settings.jobs))),
         "system_info" => Arc::new(system_info::SystemInfo::new(policy(), settings.shell.clone())),
+        "todo" => Arc::new(todo::Todo::new(settings.todo.clone())),
         "write_file" => Arc::new(write_file::WriteFile::new(policy(), log())),
         _ => return None,
     })

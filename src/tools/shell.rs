@@ -10,8 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::ShellSettings;
+use super::jobs::{self, Job, Jobs};
 use crate::message::RawArgs;
-use crate::sandbox::{self, Captured, Command, End, Finished};
+use crate::sandbox::{self, Captured, Command, End, Finished, Limits};
 use crate::tool::truncate::{self, Whole, size};
 use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use crate::workspace::policy::PathPolicy;
@@ -35,11 +36,19 @@ struct Args {
 pub(super) struct Shell {
     policy: Arc<PathPolicy>,
     settings: ShellSettings,
+    jobs: Arc<Jobs>,
+}
+
+/// What became of a command that had so much time.
+enum Became {
+    Finished(Finished),
+    /// It goes on as this job.
+    Left(u32),
 }
 
 impl Shell {
-    pub(super) fn new(policy: Arc<PathPolicy>, settings: ShellSettings) -> Shell {
-        Shell { policy, settings }
+    pub(super) fn new(policy: Arc<PathPolicy>, settings: ShellSettings, jobs: Arc<Jobs>) -> Shell {
+        Shell { policy, settings, jobs }
     }
 
     async fn run(&self, args: Args, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -62,11 +71,22 @@ impl Shell {
             walls: Arc::clone(&self.settings.walls),
             secrets: cx.secrets.clone(),
         };
-        let mut show = |piece: &str| (cx.progress)(piece.to_owned());
         let began = jiff::Timestamp::now().as_microsecond();
-        let run = sandbox::run(&command, &limits, &cx.cancel, &mut show).await;
-        let finished = run.map_err(|error| ToolError::new(error.to_string()))?;
-        let mut told = self.told(&finished, limits.time, cx);
+        let became = match self.settings.leave {
+            true => self.leaving(command, &limits, cx).await.map_err(ToolError::new)?,
+            false => {
+                let mut show = |piece: &str| (cx.progress)(piece.to_owned());
+                let run = sandbox::run(&command, &limits, &cx.cancel, &mut show).await;
+                Became::Finished(run.map_err(|error| ToolError::new(error.to_string()))?)
+            }
+        };
+        let mut told = match &became {
+            Became::Finished(finished) => self.told(finished, limits.time, cx),
+            Became::Left(id) => self.left(*id, limits.time),
+        };
+        for line in self.jobs.news() {
+            told.text = format!("{}\n{line}", told.text.trim_end_matches('\n'));
+        }
         // What changed in between is looked for by these.
         told.details["began_us"] = began.into();
         told.details["ended_us"] = jiff::Timestamp::now().as_microsecond().into();
@@ -78,6 +98,47 @@ impl Shell {
         let quiet = ToolContext { progress: Arc::new(|_| {}), ..cx.clone() };
         let ran = self.run(Args { command: command.to_owned(), timeout: Some(seconds) }, &quiet).await?;
         if ran.details["exit_code"] == 0 { Ok(ran.text) } else { Err(ToolError::new(ran.text)) }
+    }
+
+    /// Runs a command that goes on in the background at its deadline, if there is room for one more.
+    async fn leaving(&self, command: Command, limits: &Limits, cx: &ToolContext) -> Result<Became, String> {
+        // All of it is in a file as it comes, so that it can be read later; what fits into memory is shown from there.
+        let whole = Limits { tail: limits.head + limits.tail, ..limits.clone() };
+        let mut job = Job::start(command, &whole, Some(Arc::clone(&cx.progress)));
+        let mut finished = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => job.stop().await?,
+            () = tokio::time::sleep(limits.time) => match self.jobs.keep(job) {
+                Ok(id) => return Ok(Became::Left(id)),
+                Err(mut job) => Finished { end: End::TimedOut, ..job.stop().await? },
+            },
+            finished = job.ended() => finished?,
+        };
+        let output = &mut finished.output;
+        let (gap, spool) = (output.gap(), output.spool.as_ref().map(|spool| spool.path.clone()));
+        match spool {
+            Some(spool) if gap == 0 => {
+                // It is all in memory; a file that stays behind hurts nobody.
+                let _ = std::fs::remove_file(spool);
+                output.spool = None;
+            }
+            Some(spool) => output.head = jobs::read(&spool, gap.min(limits.head as u64)),
+            None => {}
+        }
+        Ok(Became::Finished(finished))
+    }
+
+    /// What is said of a command that went to the background: its output so far, and how to go on.
+    fn left(&self, id: u32, time: Duration) -> ToolOutput {
+        let row = self.jobs.list().into_iter().find(|row| row.id == id);
+        let bytes = row.map(|row| jobs::read(&row.output, self.settings.limits.spool)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let fitted = self.settings.output.cut(&Whole::of(&text), None);
+        let gap = if fitted.text.is_empty() || fitted.text.ends_with('\n') { "" } else { "\n" };
+        let still = format!("still running after {} s; it goes on in the background as job {id}", time.as_secs());
+        let details =
+            json!({ "exit_code": null, "timed_out": false, "aborted": false, "job": id, "bytes": bytes.len() });
+        ToolOutput::new(format!("{}{gap}{still}", fitted.text), details)
     }
 
     /// The output, and below it what the output does not say.

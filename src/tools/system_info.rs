@@ -38,7 +38,9 @@ pub(super) struct SystemInfo {
 
 impl SystemInfo {
     pub(super) fn new(policy: Arc<PathPolicy>, settings: ShellSettings) -> SystemInfo {
-        SystemInfo { shell: Shell::new(Arc::clone(&policy), settings), policy }
+        // What it runs is no job of anybody's.
+        let settings = ShellSettings { leave: false, ..settings };
+        SystemInfo { shell: Shell::new(Arc::clone(&policy), settings, Arc::default()), policy }
     }
 }
 

@@ -202,6 +202,11 @@ impl Workspace {
         self.state.join("logs")
     }
 
+    /// The list of what is to do in a conversation with a main agent; made on first use.
+    pub fn todo(&self, session: &str) -> PathBuf {
+        self.state.join("todo").join(format!("{session}.md"))
+    }
+
     /// Full tool outputs of a session that were cut for the model; made on first use.
     pub fn artifacts(&self, session: &str) -> PathBuf {
         self.state.join("artifacts").join(session)

@@ -157,11 +157,11 @@ fn every_setting_reaches_its_place() {
     assert_eq!((config.profile, config.durability), (Profile::Curated, Durability::Off));
     let of = |settings: &str| {
         let config = Scene::new().trusted().file("ws/config.md", &front(settings)).config();
-        (config.output, config.shell_timeout.as_secs())
+        (config.output, config.shell_timeout.as_secs(), config.leave)
     };
-    assert_eq!(of("shell_timeout:"), (Preset::S0, 120));
-    assert_eq!(of("output: s2"), (Preset::S2, 30));
-    assert_eq!(of("output: s3\nshell_timeout: 9"), (Preset::S3, 9));
+    assert_eq!(of("shell_timeout:"), (Preset::S0, 120, true));
+    assert_eq!(of("output: s2"), (Preset::S2, 30, true));
+    assert_eq!(of("output: s3\nshell_timeout: 9\nat_deadline: kill"), (Preset::S3, 9, false));
     let config = Scene::new().env("TILLERMAN_TOOLS", " shell, list ,").env("TILLERMAN_MAX_TOKENS", "8_000").config();
     assert_eq!((config.tools, config.main.max_tokens), (two, 8000));
 }

@@ -25,7 +25,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S1-20", "policy::f01_f02_f03_no_path_leads_out_of_the_workspace"),
     tested("S1-21", "parity::wire::s1_21_results_have_the_role_tool_where_the_format_has_one"),
     later("S1-22", "the note tool"),
-    later("S1-23", "background jobs"),
+    tested("S1-23", "tools::jobs::s1_23_p07_a_job_is_started_listed_read_and_killed"),
     tested("S1-24", "tools::files::s1_20_writing_outside_is_refused_with_the_place_where_it_may"),
     tested("S1-25", "parity::tools::s0_33_s4_19_a_tool_is_its_name_its_description_its_parameters_and_what_it_does"),
     tested("S1-26", "tools::s2_42_s4_20_tools_are_selected_by_name_and_a_wrong_name_is_told"),

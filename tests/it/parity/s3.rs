@@ -64,7 +64,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S3-59", "task::progress::a_run_becomes_one_line_per_step"),
     tested("S3-60", "trace::s3_60_a_trace_line_says_its_event_and_tool_first"),
     tested("S3-61", "parity::process::s3_50_to_s3_52_s3_61_sessions_traces_and_logs_are_files_of_their_own"),
-    tested("S3-62", "tools::shell::s0_35_a_time_limit_stops_a_command_and_is_told_as_a_result"),
+    tested("S3-62", "tools::presets::s2_35_s3_62_commands_have_30_seconds_where_the_presets_say_so"),
     tested("S3-63", "repl::story::the_first_line_says_who_answers_and_why"),
     later("S3-64", "the web server and its page"),
     later("S3-65", "the web server and its page"),

@@ -29,6 +29,8 @@ fn every_form_of_a_line_is_understood() {
         ("/detach", Input::Detach),
         ("/status", Input::Status),
         ("/help", Input::Help(None)),
+        ("/jobs", Input::Jobs(None)),
+        ("/jobs kill 2", Input::Jobs(Some(2))),
         ("/help abort", Input::Help(COMMANDS.iter().find(|entry| entry.name == "/abort"))),
         ("/quit", Input::Quit),
         ("!git status", Input::Shell("git status".into())),

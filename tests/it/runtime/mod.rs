@@ -9,6 +9,7 @@ mod control;
 mod crowd;
 mod edit;
 mod ends;
+mod keeps;
 mod library;
 mod lookout;
 mod mail;

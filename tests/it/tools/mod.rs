@@ -6,9 +6,12 @@ mod edit;
 mod files;
 mod folders;
 mod groups;
+pub mod jobs;
 mod presets;
+mod python;
 mod search;
 mod shell;
+mod todo;
 
 use std::fs;
 use std::path::PathBuf;

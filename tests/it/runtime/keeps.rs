@@ -1,0 +1,65 @@
+//! What tools keep, and who owns it: commands in the background, lists of what is to do.
+
+use serde_json::json;
+use tillerman::task::Brief;
+use tillerman::tools::Enabled;
+
+use super::{Ask, Boat, boat_with, calls, played, read, says};
+use crate::tools::jobs::{pid, until_dead};
+
+/// Every agent makes its call and answers what came of it.
+async fn boat_that(tool: &'static str, args: serde_json::Value) -> Boat {
+    let model = played("keeps", move |ask: Ask| {
+        let args = args.clone();
+        async move {
+            match ask.outputs().first() {
+                Some(output) => says(output.clone()),
+                None => calls([(tool, args)]),
+            }
+        }
+    });
+    boat_with(model, |config| config.tools = Enabled::read(&["default", "jobs", "todo"]).unwrap()).await
+}
+
+fn task() -> Brief {
+    Brief { body: "Do it.".into(), ..Brief::default() }
+}
+
+#[tokio::test]
+async fn p06_p07_a_job_outlives_the_turn_and_ends_with_the_program() {
+    let mut boat = boat_that("jobs", json!({ "command": "echo $$ > pid; sleep 300" })).await;
+    assert_eq!(boat.answer("go").await, "started as job 1");
+    let process = pid(&boat.ground.root().join("pid")).await;
+    let rows = boat.runtime.jobs(&boat.session);
+    assert_eq!(rows.iter().map(|row| (row.id, row.ended.clone())).collect::<Vec<_>>(), [(1, None)]);
+    std::fs::remove_file(boat.ground.root().join("pid")).unwrap();
+    assert_eq!(boat.answer("again").await, "started as job 2");
+    let other = pid(&boat.ground.root().join("pid")).await;
+    let killed = boat.runtime.kill_job(&boat.session, 1).await.unwrap();
+    assert_eq!(killed.ended.as_deref(), Some("stopped"));
+    until_dead(process).await;
+    assert_eq!(boat.runtime.kill_job(&boat.session, 9).await, None);
+    boat.runtime.shutdown().await;
+    until_dead(other).await;
+}
+
+#[tokio::test]
+async fn p07_the_jobs_of_a_worker_end_with_its_task() {
+    let mut boat = boat_that("jobs", json!({ "command": "echo $$ > \"$PWD/.tasks/t_001/pid\"; sleep 300" })).await;
+    boat.runtime.dispatch(&boat.session, task()).await.unwrap();
+    assert_eq!(boat.task_ended(1).await.answer, "started as job 1");
+    until_dead(pid(&boat.ground.root().join(".tasks/t_001/pid")).await).await;
+    assert_eq!(boat.runtime.jobs(&boat.session), []);
+}
+
+#[tokio::test]
+async fn s4_24_each_conversation_and_each_task_has_a_list_of_its_own() {
+    let boat = &mut boat_that("todo", json!({ "items": ["one"] })).await;
+    assert_eq!(boat.answer("go").await, "0 of 1 done\n1. [ ] one");
+    boat.runtime.dispatch(&boat.session, task()).await.unwrap();
+    assert_eq!(boat.task_ended(1).await.answer, "0 of 1 done\n1. [ ] one");
+    let list = "# To do\n\n- [ ] one\n";
+    assert_eq!(read(&boat.ground.root().join(".tasks/t_001/todo.md")), list);
+    let kept = boat.runtime.config().workspace.todo(boat.session.as_str());
+    assert!(read(&kept).starts_with(list), "the report made it say one more");
+}
