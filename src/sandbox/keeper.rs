@@ -50,10 +50,8 @@ impl Keeper {
             }
         }
         let mut why = Vec::new();
-        for tier in [Tier::Full, Tier::Landlock] {
-            if settings.only.is_some_and(|only| only != tier) {
-                continue;
-            }
+        let only = settings.only.map(|only| [only]);
+        for tier in only.as_ref().map_or(&[Tier::Full, Tier::Landlock][..], |only| only).iter().copied() {
             let (network, programs) = (settings.network, settings.programs.clone());
             let plan = Plan { tier, network, bounds: bounds.clone(), programs };
             match start(settings, &plan) {

@@ -12,9 +12,17 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use crate::workspace::policy::Bounds;
 
 /// Those of this program, and for how many walls each is there.
-static THERE: LazyLock<Mutex<HashMap<PathBuf, usize>>> = LazyLock::new(Mutex::default);
+static THERE: LazyLock<Mutex<There>> = LazyLock::new(Mutex::default);
 
-fn there() -> MutexGuard<'static, HashMap<PathBuf, usize>> {
+type There = HashMap<PathBuf, Held>;
+
+#[derive(Default)]
+struct Held {
+    walls: usize,
+    notes: Option<PathBuf>,
+}
+
+fn there() -> MutexGuard<'static, There> {
     THERE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -35,23 +43,25 @@ impl Placeholders {
         }
         let mut made = Placeholders { paths: Vec::new(), notes: notes.map(Path::to_owned) };
         for path in &mut bounds.protected {
-            let Some(absent) = first_absent(path, &bounds.write) else { continue };
-            if !there.contains_key(&absent) {
-                note(notes, &absent)?;
-                DirBuilder::new().mode(0o555).create(&absent)?;
+            // In one that other walls need, nothing can be made.
+            let absent = match there.keys().find(|known| path.starts_with(known)).cloned() {
+                Some(known) => known,
+                None => match first_absent(path, &bounds.write) {
+                    Some(absent) => absent,
+                    None => continue,
+                },
+            };
+            if !made.paths.contains(&absent) {
+                if !there.contains_key(&absent) {
+                    note(notes, &absent)?;
+                    DirBuilder::new().mode(0o555).create(&absent)?;
+                }
+                let held = there.entry(absent.clone()).or_default();
+                held.walls += 1;
+                held.notes = notes.map(Path::to_owned).or(held.notes.take());
+                made.paths.push(absent.clone());
             }
-            *there.entry(absent.clone()).or_default() += 1;
-            made.paths.push(absent.clone());
             *path = absent;
-        }
-        for path in &bounds.protected {
-            // Another run's.
-            if let Some(count) = there.get_mut(path)
-                && !made.paths.contains(path)
-            {
-                *count += 1;
-                made.paths.push(path.clone());
-            }
         }
         Ok(made)
     }
@@ -62,7 +72,7 @@ impl Drop for Placeholders {
         let mut there = there();
         for path in &self.paths {
             match there.get_mut(path) {
-                Some(count) if *count > 1 => *count -= 1,
+                Some(held) if held.walls > 1 => held.walls -= 1,
                 _ => {
                     there.remove(path);
                     // Somebody else may have put something there, which is theirs then.
@@ -70,10 +80,8 @@ impl Drop for Placeholders {
                 }
             }
         }
-        if there.is_empty()
-            && let Some(notes) = &self.notes
-        {
-            let _ = fs::remove_file(notes);
+        if let Some(notes) = &self.notes {
+            forget(notes, &there);
         }
     }
 }
@@ -95,7 +103,7 @@ fn note(notes: Option<&Path>, path: &Path) -> io::Result<()> {
 }
 
 /// Removes what is noted and not of this program.
-fn clear(notes: &Path, there: &HashMap<PathBuf, usize>) {
+fn clear(notes: &Path, there: &There) {
     let Ok(text) = fs::read(notes) else { return };
     for path in text.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
         let path = Path::new(std::ffi::OsStr::from_bytes(path));
@@ -103,7 +111,12 @@ fn clear(notes: &Path, there: &HashMap<PathBuf, usize>) {
             let _ = fs::remove_dir(path);
         }
     }
-    if there.is_empty() {
+    forget(notes, there);
+}
+
+/// Removes notes of nothing.
+fn forget(notes: &Path, there: &There) {
+    if !there.values().any(|held| held.notes.as_deref() == Some(notes)) {
         let _ = fs::remove_file(notes);
     }
 }

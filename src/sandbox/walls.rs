@@ -19,7 +19,7 @@ pub enum Tier {
     Full,
     /// Landlock and a filter of system calls, where namespaces are refused. docs/guarantees.md lists what it lets through.
     Landlock,
-    /// Nothing.
+    /// Nothing: a command may do whatever this program may.
     Open,
 }
 
@@ -51,7 +51,8 @@ pub struct WallSettings {
     pub programs: Vec<PathBuf>,
     /// A file that remembers which empty folders were put in the place of protected paths, for the next start.
     pub notes: Option<PathBuf>,
-    /// Only this kind of walls; for tests of the weaker one.
+    /// Only this kind of walls. With [`Tier::Open`] there are none, but as within walls nothing of a command survives a kill
+    /// of this program.
     pub only: Option<Tier>,
 }
 
@@ -90,7 +91,7 @@ pub struct Walls {
 }
 
 impl Walls {
-    /// No walls: a command may do whatever this program may.
+    /// No walls and nobody to keep them: a command is a child of this program.
     pub fn open() -> Arc<Walls> {
         Arc::new(Walls::of(None))
     }

@@ -18,7 +18,7 @@ use super::{Ready, kernel, mounts};
 /// Files that a command may have open.
 const FILES: u64 = 4096;
 /// Milliseconds between two counts of processes where nothing else limits them.
-const COUNTS: i32 = 200;
+const COUNTS: i32 = 500;
 
 /// What comes with a command: the order, the wire to its owner, its input and its output.
 struct Taken {
