@@ -1,5 +1,5 @@
-//! What crash safety means, what a fleet must bear and what holds whatever runs away, row by row, and the tests that hold
-//! each. `tests/battery/run` reads it from here.
+//! What crash safety means, what a fleet must bear, what holds whatever runs away, and what commands cannot do, row by row,
+//! and the tests that hold each. `tests/battery/run` reads it from here.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -30,6 +30,9 @@ const fn row(id: &'static str, fault: &'static str, tests: &'static [&'static st
 
 const EACH_CALL: &str = "battery::kill::a_kill_at_any_write_loses_nothing_that_was_told";
 const TRUST: &str = "battery::faults::c08_the_list_of_trusted_folders_is_old_or_new_whatever_happens_while_it_is_saved";
+
+const ZOO: &str = "sandbox::escapes::the_escape_zoo_finds_no_way_out_of_namespaces";
+const LANDLOCK: &str = "sandbox::escapes::the_escape_zoo_finds_the_known_ways_out_of_landlock_and_no_other";
 
 const ROWS: &[Row] = &[
     row(
@@ -117,6 +120,38 @@ const ROWS: &[Row] = &[
         &["runtime::ends::a_worker_that_ignores_its_abort_is_killed_after_its_grace"],
     ),
     row("R16", "disk used up", &[]),
+    row("P01", "abort: plain child", &[]),
+    row("P02", "abort: session of its own, double fork, nohup", &[]),
+    row("P03", "abort: ignores TERM, stopped", &[]),
+    row("P04", "forks without end", &[]),
+    row("P05", "kill -9 of the owner", &[]),
+    row("P06", "jobs left behind", &[]),
+    row("P08", "daemon that holds the pipe", &[]),
+    row("P09", "command that reads its input", &[]),
+    row("P10", "command that asks at a terminal", &[]),
+    row("P11", "output without end", &[]),
+    row("P12", "file without end", &[]),
+    row("P13", "output that is no text", &[]),
+    row("P17", "time limit in the middle of output", &[]),
+    row("P18", "many short commands", &[]),
+    row("P19", "what cannot start", &[]),
+    row("P20", "open files of ours", &[ZOO]),
+    row("S04", "files outside written", &[ZOO, LANDLOCK]),
+    row("S05", "tree mounted anew", &[ZOO, LANDLOCK]),
+    row("S06", "settings of the kernel", &[ZOO, LANDLOCK]),
+    row("S07", "namespaces", &[ZOO, LANDLOCK]),
+    row("S08", "memory of others", &[ZOO, LANDLOCK]),
+    row("S09", "signals to others", &[ZOO, LANDLOCK]),
+    row("S10", "network", &[ZOO, LANDLOCK]),
+    row("S11", "sockets with paths", &[ZOO, LANDLOCK]),
+    row("S12", "sockets without paths, open sockets", &[ZOO, LANDLOCK]),
+    row("S13", "rare system calls", &[ZOO, LANDLOCK]),
+    row("S14", "groups, limits", &[ZOO, LANDLOCK]),
+    row("S15", "terminal", &[ZOO, LANDLOCK]),
+    row("S16", "ordinary work", &[]),
+    row("S17", "no walls to be had", &[]),
+    row("S18", "walls that do not hold", &[]),
+    row("S22", "secrets", &[ZOO, LANDLOCK]),
 ];
 
 /// Every test of this binary.
@@ -131,7 +166,11 @@ fn each_row_has_a_test_that_exists() {
     let tests = tests();
     let crashes = (1..=30).map(|number| format!("C{number:02}"));
     let fleet = (1..=3).map(|number| format!("F{number:02}"));
-    let wanted: Vec<String> = crashes.chain(fleet).chain((1..=16).map(|number| format!("R{number:02}"))).collect();
+    let runaway = (1..=16).map(|number| format!("R{number:02}"));
+    // The others are tried where output, jobs and permissions are.
+    let processes = (1..=20).filter(|number| !matches!(number, 7 | 14..=16)).map(|number| format!("P{number:02}"));
+    let walls = (4..=18).chain([22]).map(|number| format!("S{number:02}"));
+    let wanted: Vec<String> = crashes.chain(fleet).chain(runaway).chain(processes).chain(walls).collect();
     assert_eq!(ROWS.iter().map(|row| row.id).collect::<Vec<_>>(), wanted);
     for row in ROWS {
         assert!(!row.held_by(&tests).is_empty(), "{} {} has no test", row.id, row.fault);

@@ -1,6 +1,10 @@
 //! Commands: how they end, what is kept of their output, and that no process outlives its owner.
 
+mod attempts;
 mod environment;
+mod escapes;
+mod long;
+mod ordinary;
 mod output;
 mod walls;
 mod zoo;
@@ -28,20 +32,20 @@ pub struct Ground {
     pub walls: Arc<Walls>,
 }
 
-/// Every kind of walls that there is.
-pub const KINDS: [Tier; 3] = Tier::ALL;
+/// Without a warden, and with one for every kind of walls.
+pub const KINDS: [Option<Tier>; 4] = [None, Some(Tier::Open), Some(Tier::Full), Some(Tier::Landlock)];
 
 impl Ground {
     pub fn new() -> Ground {
-        Ground::within(Tier::Open)
+        Ground::within(None)
     }
 
     /// A folder that commands may write, and nothing else.
-    pub fn within(tier: Tier) -> Ground {
+    pub fn within(tier: impl Into<Option<Tier>>) -> Ground {
         let dir = tempfile::tempdir().unwrap();
         let word = format!("zoo-{}", ulid::Ulid::generate());
         let bounds = Bounds { base: dir.path().into(), write: vec![dir.path().into()], ..Bounds::default() };
-        let walls = if tier == Tier::Open { Walls::open() } else { Walls::around(settings(bounds, tier)) };
+        let walls = tier.into().map_or_else(Walls::open, |tier| Walls::around(settings(bounds, tier)));
         Ground { dir, word, limits: Limits::default(), cancel: CancellationToken::new(), walls }
     }
 

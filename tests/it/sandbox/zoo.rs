@@ -8,7 +8,7 @@ use super::{Ground, KINDS};
 use crate::patience::StoppedClock;
 
 /// A name, what to run, and how many processes must be alive before it is ended.
-const ZOO: &[(&str, &str, usize)] = &[
+pub const ZOO: &[(&str, &str, usize)] = &[
     ("child", "sleep 300 & wait", 2),
     ("grandchildren", "sh -c 'sleep 300 & sleep 300 & wait' & wait", 4),
     ("setsid", "setsid sleep 300 & sleep 300", 2),
@@ -27,7 +27,7 @@ const ZOO: &[(&str, &str, usize)] = &[
 ];
 
 /// Each of the zoo within each kind of walls.
-fn everywhere() -> impl Iterator<Item = (Tier, &'static (&'static str, &'static str, usize))> {
+pub fn everywhere() -> impl Iterator<Item = (Option<Tier>, &'static (&'static str, &'static str, usize))> + Clone {
     KINDS.into_iter().flat_map(|tier| ZOO.iter().map(move |one| (tier, one)))
 }
 
