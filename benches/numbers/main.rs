@@ -1,6 +1,6 @@
 //! Measures what DESIGN promises in figures and prints it as a Markdown table: `cargo bench --bench numbers`.
 //! With `-- compare OLD NEW` it measures only the start, of other builds, in turn; with `-- journal` only the sessions,
-//! with `-- limits` only the ledger and the judge of progress.
+//! with `-- limits` only the ledger and the judge of progress, with `-- walls` only the walls around commands.
 //! See docs/numbers.md for how each figure comes about.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot be made should stop, loudly")]
 
@@ -14,6 +14,7 @@ mod server;
 mod stream;
 mod table;
 mod tokens;
+mod walls;
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
@@ -36,6 +37,10 @@ fn main() {
         table::head();
         return limits::measure();
     }
+    if words.get(1).is_some_and(|word| word == walls::WORD) {
+        table::head();
+        return walls::measure();
+    }
     if let [_, word, binaries @ ..] = words.as_slice()
         && word == compare::WORD
     {
@@ -44,6 +49,7 @@ fn main() {
     }
     table::head();
     process::measure();
+    walls::measure();
     ends::measure();
     crew::measure();
     journal::measure();
