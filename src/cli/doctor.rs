@@ -1,4 +1,4 @@
-//! `tillerman doctor`: what works here, and how to mend what does not. It starts nothing and takes no lock.
+//! `tillerman doctor`: what works here, and how to mend what does not. It takes no lock, and what it starts ends with it.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -14,12 +14,14 @@ use crate::model::ModelId;
 use crate::model::choice::Standing;
 use crate::role::Role;
 use crate::runtime::named_agents;
+use crate::sandbox::{Tier, WallSettings, Walls};
 use crate::skill::Skills;
 use crate::task;
 use crate::terminal::clean::{clean, one_line};
 use crate::terminal::exit::Exit;
 use crate::terminal::{Look, is_dumb};
 use crate::workspace::defaults::Layer;
+use crate::workspace::policy::Bounds;
 use crate::workspace::upkeep::DiskUse;
 
 /// Files of the workspace that become part of a prompt.
@@ -67,6 +69,7 @@ fn examine(common: &Common, env: &dyn Fn(&str) -> Option<String>) -> Vec<Row> {
     };
     rows.push(program("git", &["--version"], "install git; workers and checks use it"));
     rows.push(program("bash", &["--version"], "install bash; shell commands then run in sh"));
+    rows.push(of_walls());
     rows.push(of_terminal(env));
     rows
 }
@@ -205,6 +208,22 @@ fn program(name: &str, arguments: &[&str], remedy: &str) -> Row {
         },
         Err(error) => {
             Row { remedy: Some(remedy.to_owned()), ..row("programs", Mark::Warn, format!("no {name}: {error}")) }
+        }
+    }
+}
+
+/// Walls around commands are built, as a run would build them, and tried; nothing is granted within.
+fn of_walls() -> Row {
+    let bounds = Bounds { base: std::env::temp_dir(), ..Bounds::default() };
+    match Walls::around(WallSettings::new(bounds)).build() {
+        Err(error) => row("sandbox", Mark::Bad, one_line(&error.to_string())),
+        Ok(built) => {
+            let mark = if built.tier == Tier::Full { Mark::Good } else { Mark::Warn };
+            let weaker = (built.tier != Tier::Full).then(|| {
+                let why = built.notes.iter().map(|note| one_line(note)).collect::<Vec<_>>().join("; ");
+                format!("allow user namespaces; docs/guarantees.md says what gets through without them ({why})")
+            });
+            Row { remedy: weaker, ..row("sandbox", mark, format!("{}; tried, and they hold", built.tier)) }
         }
     }
 }
