@@ -6,6 +6,7 @@ mod create_directory;
 mod current_time;
 mod edit_file;
 mod files;
+pub mod gate;
 mod glob;
 mod grep;
 pub mod groups;

@@ -22,7 +22,7 @@ pub use self::error::PathError;
 use self::place::Place;
 pub use self::profile::Profile;
 use self::root::Root;
-pub(in crate::workspace) use self::root::settled;
+pub(crate) use self::root::settled;
 use super::guarded::Guarded;
 
 /// What the kernel shows of itself and of processes: not files, whatever they look like.

@@ -8,6 +8,7 @@ mod cli;
 mod config;
 mod demo;
 mod fleet;
+mod gate;
 mod house;
 mod ledger;
 mod markdown;

@@ -130,7 +130,7 @@ pub(super) fn real(file: &impl AsFd) -> io::Result<PathBuf> {
 }
 
 /// The path without links as far as it exists, and the rest as it is written.
-pub(in crate::workspace) fn settled(path: &Path) -> PathBuf {
+pub(crate) fn settled(path: &Path) -> PathBuf {
     let mut rest: Vec<OsString> = Vec::new();
     let mut here = path;
     loop {
