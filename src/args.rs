@@ -45,6 +45,15 @@ pub struct Common {
     /// How far commands and tools reach.
     #[arg(long, value_name = "MODE", global = true, value_enum)]
     pub sandbox: Option<Reach>,
+    /// Allow such calls without asking, for example 'shell(git push:*)'; deny goes before ask, ask before allow.
+    #[arg(long, value_name = "RULE", global = true)]
+    pub allow: Vec<String>,
+    /// Ask before such calls.
+    #[arg(long, value_name = "RULE", global = true)]
+    pub ask: Vec<String>,
+    /// Deny such calls.
+    #[arg(long, value_name = "RULE", global = true)]
+    pub deny: Vec<String>,
     /// Let commands use the network.
     #[arg(long, global = true)]
     pub network: bool,
@@ -189,11 +198,32 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// The rules about what agents may do, and what they say about a call.
+    Permissions {
+        /// What to do; the list when not given.
+        #[command(subcommand)]
+        command: Option<Permissions>,
+        /// Write JSON instead of text.
+        #[arg(long, global = true)]
+        json: bool,
+    },
     /// Check what works here and say how to mend what does not.
     Doctor {
         /// Write JSON instead of text.
         #[arg(long)]
         json: bool,
+    },
+}
+
+/// What to do with rules.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Permissions {
+    /// All rules in the order in which they count, with file and line.
+    List,
+    /// What they say about one call; exit 7 when it is not simply done.
+    Explain {
+        /// For example 'shell(git push)'.
+        call: String,
     },
 }
 

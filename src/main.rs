@@ -95,6 +95,10 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
             let shown = cli::models::models(&common, &setup).await;
             shown.unwrap_or_else(|error| complain(error.exit, &error.why))
         }
+        Some(Command::Permissions { command, json }) => {
+            let shown = cli::permissions::permissions(&common, command.as_ref(), json, look(&common, &io::stdout()));
+            shown.unwrap_or_else(|error| complain(error.exit, &error.why))
+        }
         Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
         Some(Command::Init { dir }) => init(&common, dir),
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::ready::{self, NotReady};
 use crate::args::Common;
-use crate::config::{Config, Named};
+use crate::config::{self, Config, Named};
 use crate::model::ModelId;
 use crate::model::choice::Standing;
 use crate::role::Role;
@@ -93,12 +93,28 @@ fn of_config(config: &Config) -> Vec<Row> {
             ..row("workspace", Mark::Warn, "not trusted: its keys, addresses and limits are ignored".to_owned())
         },
     });
+    rows.extend(config::review(workspace.root()).iter().map(|what| row("files", Mark::Warn, one_line(what))));
+    rows.extend(of_rules(config));
     rows.extend(config.warnings.iter().map(|warning| row("settings", Mark::Warn, clean(warning))));
     rows.extend(of_sets(config));
     rows.extend(PROMPT_FILES.iter().map(|name| of_file(workspace.root(), name)));
     rows.push(of_tasks(&workspace.tasks()));
     rows.push(of_disk(config));
     rows
+}
+
+/// The rules about calls, and those of them that never count.
+fn of_rules(config: &Config) -> Vec<Row> {
+    let rules = &config.permissions.rules;
+    let found = match rules.all().len() {
+        0 => return Vec::new(),
+        many => format!("{many} rules; `tillerman permissions` lists them"),
+    };
+    let dead = rules.dead(&super::permissions::is_known);
+    let each = dead
+        .into_iter()
+        .map(|dead| row("permissions", Mark::Warn, one_line(&format!("{} never counts: {}", dead.rule, dead.why))));
+    std::iter::once(row("permissions", Mark::Good, found)).chain(each).collect()
 }
 
 fn of_model(config: &Config) -> Row {

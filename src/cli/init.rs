@@ -8,6 +8,7 @@ use super::ready::{self, NotReady};
 use crate::args::Common;
 use crate::config;
 use crate::terminal::Look;
+use crate::terminal::clean::clean;
 use crate::terminal::exit::Exit;
 
 /// Writes what is missing and keeps what is there. Trusts the folder when its settings are our own; settings that were
@@ -33,6 +34,7 @@ pub fn init(common: &Common, dir: Option<PathBuf>, look: Look) -> Result<Exit, N
             false => look.dim(format!("· kept  {path}")),
         });
     }
+    lines.extend(config::review(workspace.root()).iter().map(|what| format!("{} {}", look.warn("⚠"), clean(what))));
     if is_ours || common.trust {
         config::trust(&workspace)?;
         lines.push(format!("{} trusted: settings and keys of this folder are followed", look.good("✓")));

@@ -65,6 +65,7 @@ impl Lines {
             News::TaskEnded(report) => vec![("worker.end", ended(report))],
             News::Asked(question) => vec![("question", asked(question))],
             News::Settled(question) => vec![("question.settled", asked(question))],
+            News::Permission(permission) => vec![("permission", json!(permission))],
         };
         facts.into_iter().map(|(kind, fields)| self.line(envelope.at, &agent, kind, fields)).collect()
     }

@@ -9,6 +9,7 @@ pub mod json;
 pub mod log;
 pub mod models;
 pub mod orders;
+pub mod permissions;
 pub mod ready;
 pub mod replay;
 pub mod resume;

@@ -82,7 +82,9 @@ pub struct NotReady {
 pub fn settings(common: &Common) -> Result<Config, NotReady> {
     let (model, base_url) = (common.model.clone(), common.base_url.clone());
     let sandbox = common.sandbox.map(|reach| reach.name().to_owned());
-    let flags = Flags { model, base_url, sandbox, network: common.network, trust: common.trust, look: true };
+    let (allow, ask, deny) = (common.allow.clone(), common.ask.clone(), common.deny.clone());
+    let (network, trust) = (common.network, common.trust);
+    let flags = Flags { model, base_url, sandbox, network, allow, ask, deny, trust, look: true };
     let mut config = config::load(workspace(common)?, &flags, &|name| std::env::var(name).ok())?;
     let variables =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

@@ -49,7 +49,7 @@ fn refuse(why: String, setup: &Setup) -> Exit {
 fn prepare(common: &Common, model: Scripted, tape: &Tape) -> Result<Config, NotReady> {
     let sandbox = common.sandbox.map(|reach| reach.name().to_owned());
     let (model_id, network) = (Some(model.id().to_string()), common.network);
-    let flags = Flags { model: model_id, base_url: None, sandbox, network, trust: common.trust, look: false };
+    let flags = Flags { model: model_id, sandbox, network, trust: common.trust, ..Flags::default() };
     let before = tape.header().tasks;
     let (mut config, note) = match &common.workspace {
         Some(_) => {
@@ -152,7 +152,7 @@ fn is_end(envelope: &Envelope) -> bool {
             | News::TaskStarted { .. }
             | News::Titled { .. },
         ) => false,
-        (_, News::Asked(_) | News::Settled(_)) => false,
+        (_, News::Asked(_) | News::Settled(_) | News::Permission(_)) => false,
     }
 }
 

@@ -57,6 +57,7 @@ pub(super) const KEYS: &[Key] = &[
     key("at_deadline", Some("background"), false),
     key("output", Some("default"), true),
     key("retry_patience", Some("120"), false),
+    key("permissions", None, false),
     key("profile", Some("workspace-write"), false),
     key("network", Some("off"), false),
     key("durability", Some("turn"), false),

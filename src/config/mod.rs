@@ -7,7 +7,9 @@ mod compaction;
 mod dotenv;
 mod init;
 mod keys;
+mod permissions;
 mod raw;
+mod review;
 mod trust;
 
 use std::ffi::OsString;
@@ -22,6 +24,7 @@ use crate::model::catalog::{Choice, Models, NoModel};
 use crate::model::local;
 use crate::model::recording::Recorder;
 use crate::secret::Secrets;
+use crate::tools::gate::{Ground, NoRule};
 use crate::tools::preset::Preset;
 use crate::tools::{Enabled, NoSuchTool};
 use crate::workspace::Workspace;
@@ -31,7 +34,9 @@ use crate::workspace::policy::Profile;
 pub use authority::Authority;
 pub use cast::{Cast, Named};
 pub use init::{Wrote, init};
+pub use permissions::Permissions;
 pub use raw::Place;
+pub use review::review;
 pub use trust::{is_trusted, trust};
 
 use checked::Checked;
@@ -89,6 +94,8 @@ pub struct Config {
     pub nesting: u64,
     /// A person trusts the workspace, for good or for this run.
     pub trusted: bool,
+    /// What agents may do without being asked.
+    pub permissions: Permissions,
     /// What must not be said, written or sent: keys of providers, and what a trusted .env keeps.
     pub secrets: Secrets,
     /// Writes down what the models say and people do; only a command line asks for it.
@@ -170,6 +177,12 @@ pub struct Flags {
     pub sandbox: Option<String>,
     /// `--network`: commands may use the network.
     pub network: bool,
+    /// `--allow`, as often as given.
+    pub allow: Vec<String>,
+    /// `--ask`
+    pub ask: Vec<String>,
+    /// `--deny`
+    pub deny: Vec<String>,
     /// `--trust`: follow the workspace's settings for this run.
     pub trust: bool,
     /// Look for a model server on this machine when nothing else chooses one, unless `TILLERMAN_OFFLINE` is set. The
@@ -229,6 +242,14 @@ pub enum ConfigError {
         /// Where it is named.
         from: Place,
     },
+    /// A rule that cannot be read.
+    #[error("permissions in {from}: {source}")]
+    Rule {
+        /// Which, and why.
+        source: NoRule,
+        /// Where it is written.
+        from: Place,
+    },
     /// The model that is asked for does not exist.
     #[error("{source} (asked for in {from})")]
     Model {
@@ -267,6 +288,8 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     }
 
     let secrets = Secrets::of(models.secrets()).with_suspected(dotenv.all());
+    let home = env("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let ground = Ground { root: workspace.root().to_path_buf(), home };
     let checked = Checked::of(&raw);
     let settings = checked.settings()?;
     let patience = checked.seconds("retry_patience", 0..=86_400)?;
@@ -298,6 +321,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         network: checked.flag("network")?,
         guarded: Guarded::of(workspace.home(), &|name| env(name).map(OsString::from)),
         tools: checked.tools()?,
+        permissions: checked.permissions(flags, ground)?,
         durability: checked.durability()?,
         disk_quota: checked.number("disk_quota", 0..=1 << 30)?.unwrap_or_default() << 20,
         nesting: checked.number("nesting", 0..=8)?.unwrap_or_default(),

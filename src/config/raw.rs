@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::checked::listed;
 use super::keys::{self, KEYS, Key};
-use super::{ConfigError, Flags, dotenv::DotEnv};
+use super::{ConfigError, Flags, dotenv::DotEnv, permissions};
 use crate::markdown::{self, Document};
 use crate::tools::Enabled;
 use crate::workspace::Workspace;
@@ -78,7 +78,13 @@ impl Raw {
         let home = workspace.home().join("config.yaml");
         raw.file(&home, home_file(&home)?, true);
         let own = workspace.root().join("config.md");
-        raw.file(&own, own_file(&own)?, trusted);
+        let mut said = own_file(&own)?;
+        if flags.sandbox.is_some() && said.remove("network").is_some() {
+            // How far commands reach was said by whoever started the program.
+            let why = "ignored: --sandbox says how far commands reach; --network would open it";
+            raw.warnings.push(format!("network in {} {why}", own.display()));
+        }
+        raw.file(&own, said, trusted);
         raw.variables(&|name| dotenv.place(name), &|name| dotenv.get(name));
         raw.variables(&|name| Place::Variable(name.to_owned()), &|name| env(name));
         raw.layers += 1;
@@ -106,6 +112,11 @@ impl Raw {
         self.written.iter().rev().find(|(key, setting)| *key == name && setting.layer <= layer).map(|(_, s)| s)
     }
 
+    /// What each layer says, from the lowest to the highest.
+    pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &Setting> {
+        self.written.iter().filter(move |(key, _)| *key == name).map(|(_, setting)| setting)
+    }
+
     fn put(&mut self, key: &Key, value: Value, place: Place) {
         // `key:` with nothing behind it means that the layers below decide.
         if !value.is_null() {
@@ -127,6 +138,11 @@ impl Raw {
             let place = Place::File { path: path.to_path_buf(), line: markdown::line_of(path, &name) };
             match keys::find(&name) {
                 Some(key) if trusted || self.is_harmless(key, &value) => self.put(key, value, place),
+                Some(key) if key.name == "permissions" => {
+                    let (stricter, ignores) = permissions::stricter(&value);
+                    ignored.extend(ignores);
+                    self.put(key, stricter, place);
+                }
                 Some(key) => ignored.push(key.name),
                 None if keys::is_about(&name) => {}
                 None => {
@@ -168,7 +184,14 @@ impl Raw {
     }
 }
 
+/// Most bytes of the settings in the home.
+const MOST_SETTINGS: u64 = 1 << 20;
+
 fn home_file(path: &Path) -> Result<Map<String, Value>, ConfigError> {
+    if fs::metadata(path).is_ok_and(|found| found.len() > MOST_SETTINGS) {
+        let cause = std::io::Error::other(format!("it has over {MOST_SETTINGS} bytes"));
+        return Err(ConfigError::Unreadable { path: path.to_path_buf(), cause });
+    }
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Map::new()),

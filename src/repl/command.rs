@@ -1,7 +1,9 @@
 //! What a typed line means: words for the agent, a note for a worker, a shell command or a slash command.
 
+use super::permit;
 use super::roam::{self, Roam};
 use crate::message::{BudgetError, Change};
+use crate::runtime::Word;
 use crate::task::{Question, TaskId};
 use crate::terminal::nearest;
 
@@ -22,6 +24,8 @@ pub enum Input {
     Shell(String),
     /// An answer to what a worker asks, to one of its questions or to the one that is open.
     Answer(TaskId, Option<u32>, String),
+    /// A word to a call that waits for it; to the one that has waited for longest when none is named.
+    Permit(Option<u64>, Word),
     /// Stop a worker, or the current run of the main agent.
     Abort(Option<TaskId>),
     /// Go on with a task that ended before it was done.
@@ -94,7 +98,7 @@ const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> E
 }
 
 /// All slash commands.
-pub const COMMANDS: [Entry; 31] = [
+pub const COMMANDS: [Entry; 33] = [
     entry("/help", "[COMMAND]", "these lines, or more about one command"),
     entry("/status", "", "model, session, tokens, and what runs"),
     entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
@@ -106,6 +110,12 @@ pub const COMMANDS: [Entry; 31] = [
     entry("/steer", "t_001 TEXT", "tell a worker something; it reads it before its next step"),
     entry("/follow-up", "[t_001] TEXT", "queue words for when the current work is done"),
     entry("/answer", "t_001 2", "answer what a worker asks: an option's number, or words"),
+    entry(
+        "/approve",
+        "[always] [1]",
+        "allow a call that waits for your word; `always`: this very call, until you leave",
+    ),
+    entry("/deny", "[1] [WHY]", "deny it; a bare y or n answers too"),
     entry("/budget", "[t_001 [+0.25]]", "what may be used and what was; `+0.25` gives a task more, `$1 20m` sets it"),
     entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
     entry("/resume", "t_001", "go on with a task that was interrupted, aborted, failed or ran out of turns"),
@@ -180,6 +190,11 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         "/follow-up" => follow_up(rest),
         "/answer" => answer(rest),
         "/budget" => budget(rest),
+        "/approve" => permit::approve(rest).map(|(id, word)| Input::Permit(id, word)),
+        "/deny" => {
+            let (id, word) = permit::deny(rest);
+            Ok(Input::Permit(id, word))
+        }
         "/resume" => task(rest, "/resume t_001").map(Input::Resume),
         "/continue" => go_on(rest),
         "/dispatch" if rest.is_empty() => Err(Misread::Usage("/dispatch TEXT".to_owned())),

@@ -6,6 +6,7 @@ mod editor;
 pub mod line;
 mod look;
 mod out;
+mod permit;
 pub mod roam;
 mod sheet;
 mod shell;
@@ -63,6 +64,7 @@ pub async fn run(runtime: &Runtime, session: &SessionId, feed: Receiver<Envelope
     let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
     let mut prompt = None;
     let (out, texts) = if at_terminal && !setup.dumb {
+        runtime.can_ask(true);
         greet(runtime, session, &setup).await;
         let editor = Editor::start(setup.history.clone(), setup.look.color, typed)?;
         let (out, printing) = Out::above(editor.printer.clone(), editor.line.clone())?;

@@ -9,6 +9,7 @@ use super::command::{self, Input};
 use super::editor::Typed;
 use super::look::Looked;
 use super::out::{Out, width};
+use super::permit;
 use super::sheet;
 use super::shell::Shell;
 use crate::event::{AgentEvent, Ending};
@@ -202,6 +203,10 @@ impl<'a> Talk<'a> {
     }
 
     async fn line(&mut self, line: &str) -> Next {
+        if let Some(said) = permit::bare(line).filter(|_| self.runtime.is_asking()) {
+            self.permit(said).await;
+            return Next::GoOn;
+        }
         match command::read(line) {
             Ok(Input::Quit) => return Next::Leave,
             Ok(input) => self.input(input).await,
@@ -227,6 +232,7 @@ impl<'a> Talk<'a> {
                 Ok(replied) => self.acknowledge(&replied.to_string()).await,
                 Err(error) => self.complain(error).await,
             },
+            Input::Permit(id, word) => self.permit((id, word)).await,
             Input::Shell(text) => self.shell(text).await,
             Input::Resume(task) => self.resume(task, None).await,
             Input::Continue(task, text) => self.resume(task, Some(text)).await,

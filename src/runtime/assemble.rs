@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::control::{self, Control};
 use super::notes::Notes;
+use super::permit::Permits;
 use super::roles::{asked_for, named_agents};
 use super::site::Site;
 use super::{ground, history, ledger, purse};
@@ -18,6 +19,7 @@ use crate::role::Role;
 use crate::skill::Skills;
 use crate::task::{Brief, Task};
 use crate::tool::{Tool, Toolbox};
+use crate::tools::gate::{Asker, Keeper};
 use crate::tools::{self, ToolSettings};
 use crate::workspace::defaults::Layer;
 use crate::workspace::policy::{PathPolicy, Profile};
@@ -32,12 +34,16 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let ledger = Some(ledger::of(site, &control.patron.session));
     let account = purse::main(site, &control.patron.session);
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
-    let policy = site.policy(config.profile).map_err(text)?.with_read(&artifacts);
+    let mut policy = site.policy(config.profile).map_err(text)?.with_read(&artifacts);
+    for folder in config.permissions.directories.iter().filter(|_| config.profile != Profile::ReadOnly) {
+        policy = policy.with_write(folder);
+    }
     // A conversation that leaves no file has nothing to look through.
     let journal =
         Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
     let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
     let settings = ground::main(site, &control.patron.session, policy)?;
+    let keeper = keeper(site, &settings, Permits::asker(&site.permits, &site.feed, &control.patron.session));
     let tools = own_tools(site, settings, None).into_iter().chain(skills.tool()).chain(asked);
     let tools = tools.chain(control::tools(control)).chain(journal.iter().flat_map(|journal| history::tools(journal)));
     let prompt = prompt::main(&sources);
@@ -47,7 +53,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
         model: model(site, &config.choice.id)?,
         summariser: summariser(site, &config.choice.id),
         counter: site.counters.of(&config.choice.id),
-        tools: toolbox(site, tools, None)?,
+        tools: toolbox(site, tools, None, &keeper)?,
         system: site.config.secrets.hide(&prompt.text).into_owned(),
         limits: config.main.clone(),
         artifacts,
@@ -81,12 +87,14 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let noted = notes.as_ref().and_then(Notes::part).unwrap_or_default();
     let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
     let settings = ground::worker(site, rights, task.dir.path())?;
+    // A worker asks nobody: what a person must allow is denied.
+    let keeper = keeper(site, &settings, None);
     let tools = own_tools(site, settings, role).into_iter().chain(skills.tool()).chain(control);
     let tools = tools.chain([ask]).chain(history::tools(&journal)).chain(notes.map(Notes::tool));
     Ok(Agent {
         summariser: summariser(site, model.id()),
         counter: site.counters.of(model.id()),
-        tools: toolbox(site, tools, role)?,
+        tools: toolbox(site, tools, role, &keeper)?,
         system: site.config.secrets.hide(&(prompt::worker(&sources).text + &noted)).into_owned(),
         limits: limits(site, &task.brief, role, model.id()),
         artifacts: task.dir.artifacts(),
@@ -178,11 +186,24 @@ fn own_tools(site: &Site, mut settings: ToolSettings, role: Option<&Role>) -> Ve
 }
 
 /// Tools that the configuration and the role allow, and those that the library's user brought.
-fn toolbox(site: &Site, tools: impl Iterator<Item = Arc<dyn Tool>>, role: Option<&Role>) -> Result<Toolbox, String> {
+fn toolbox(
+    site: &Site,
+    tools: impl Iterator<Item = Arc<dyn Tool>>,
+    role: Option<&Role>,
+    keeper: &Keeper,
+) -> Result<Toolbox, String> {
     let tools = tools.filter(|tool| is_enabled(site, role, &tool.spec().name));
     let brought = site.extra_tools.iter().cloned();
     let all = tools.chain(brought.filter(|tool| role.is_none_or(|role| role.allows(&tool.spec().name))));
-    Toolbox::new(all.collect()).map_err(text)
+    Toolbox::new(all.map(|tool| keeper.before(tool)).collect()).map_err(text)
+}
+
+/// What the gates of an agent share. An approval holds for the same variables and the same rights only.
+fn keeper(site: &Site, settings: &ToolSettings, asker: Option<Asker>) -> Keeper {
+    let variables: Vec<_> = settings.shell.environment.variables().collect();
+    let around = format!("{} {} {variables:?}", settings.policy.profile().name(), site.config.network);
+    let rules = Arc::clone(&site.config.permissions.rules);
+    Keeper { rules, base: settings.policy.base().to_owned(), around, asker }
 }
 
 /// The settings say which tools there are; a role leaves some out, and adds those that it names and that are only usually

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::RunId;
+use super::permit::Permission;
 use super::purse::Grant;
 use crate::event::{AgentEvent, Observer};
 use crate::session::SessionId;
@@ -80,6 +81,8 @@ pub enum News {
     Asked(Question),
     /// A question is answered, or nobody needs an answer any more.
     Settled(Question),
+    /// A call waits for a person's word, or has it.
+    Permission(Permission),
     /// A task is over; result.md is written.
     TaskEnded(TaskReport),
 }

@@ -12,6 +12,7 @@ use super::RunId;
 use super::busy::Busy;
 use super::feed::Feed;
 use super::ground::Grounds;
+use super::permit::Permits;
 use super::purse;
 use super::records::Records;
 use super::upkeep::Upkeep;
@@ -55,6 +56,7 @@ pub(super) struct Site {
     ground: OnceLock<PathPolicy>,
     pub(super) grounds: Grounds,
     attended: Mutex<Option<SessionId>>,
+    pub(super) permits: Arc<Permits>,
 }
 
 impl Site {
@@ -83,6 +85,7 @@ impl Site {
             ground: OnceLock::new(),
             grounds: Grounds::default(),
             attended: Mutex::default(),
+            permits: Arc::default(),
         }
     }
 

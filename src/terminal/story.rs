@@ -10,6 +10,7 @@ use super::Look;
 use super::clean::one_line;
 use super::wrap::{columns, cut};
 use crate::message::{RawArgs, Spent, Tally, ToolCall, ToolResult};
+use crate::runtime::Permission;
 use crate::task::{Asked, Question, TaskReport, TaskStatus};
 
 /// Arguments that tell most about a call, best first.
@@ -131,6 +132,18 @@ pub fn asked(look: Look, question: &Question, now: Timestamp) -> String {
     let (mark, task, text) = (look.warn("?"), look.name(question.task), one_line(&question.text));
     let separator = if options.is_empty() { ";" } else { "," };
     format!("{mark} {task} {text}{options}{separator} {default} in {}", about(left))
+}
+
+/// A call that waits for a person's word, or what became of it.
+pub fn permission(look: Look, permission: &Permission) -> String {
+    let Permission { id, tool, shown, why, settled } = permission;
+    let what = one_line(&format!("{tool} {shown}"));
+    match settled {
+        None => {
+            format!("{} may it? {what} · {} · y, n, /approve {id} or /deny {id} WHY", look.warn("?"), one_line(why))
+        }
+        Some(settled) => format!("{} {what} · {}", look.dim("·"), one_line(settled)),
+    }
 }
 
 /// A time to come in whole minutes, or in seconds when less than two are left: `9m`, `45s`.

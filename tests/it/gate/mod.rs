@@ -2,6 +2,7 @@
 //! than their rules say is for the walls to hold.
 
 mod bypass;
+mod doors;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
