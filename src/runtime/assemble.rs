@@ -42,9 +42,11 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let journal =
         Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
     let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
+    // A person who wants notes searched wants some written.
+    let notes = is_enabled(site, None, "search_notes").then(|| Notes::of_main(&policy).tool());
     let settings = ground::main(site, &control.patron.session, policy)?;
     let keeper = keeper(site, &settings, Permits::asker(&site.permits, &site.feed, &control.patron.session));
-    let tools = own_tools(site, settings, None).into_iter().chain(skills.tool()).chain(asked);
+    let tools = own_tools(site, settings, None).into_iter().chain(skills.tool()).chain(asked).chain(notes);
     let tools = tools.chain(control::tools(control)).chain(journal.iter().flat_map(|journal| history::tools(journal)));
     let prompt = prompt::main(&sources);
     let of_sets = skills.notices().iter().chain(roles.notices()).map(Notice::to_string);

@@ -1,5 +1,6 @@
-//! What a named agent remembers from task to task (S1-38): dated lines in `memory/agents/<name>.md`, written by its tool
-//! `note` and part of its prompt. The JSON file of another program is read once, where there are no lines yet.
+//! What agents note for later: dated lines with a category, written and read back by the tool `note`. A named agent's are
+//! in `memory/agents/<name>.md` and part of its prompt (S1-38), a main agent's in `memory/notes.md` (S1-22). The JSON file
+//! of another program is read once, where there are no lines yet.
 
 use std::fs;
 use std::io::Read as _;
@@ -25,6 +26,12 @@ const SHOWN: usize = 4_000;
 /// Characters of one note.
 const NOTE: usize = 500;
 
+/// Characters of a category.
+const CATEGORY: usize = 40;
+
+/// Bytes that are read back at once.
+const READ: usize = 16 << 10;
+
 /// Bytes of the file; then the oldest half of its lines goes.
 const MOST: usize = 64 << 10;
 
@@ -39,7 +46,7 @@ static SIGNATURE: LazyLock<Signature> = LazyLock::new(|| {
 /// Workers of one agent may note at the same time.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// The notes of one named agent.
+/// The notes of one agent.
 #[derive(Clone)]
 pub(super) struct Notes {
     policy: Arc<PathPolicy>,
@@ -54,7 +61,8 @@ struct Note {
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    text: String,
+    text: Option<String>,
+    category: Option<String>,
 }
 
 impl Notes {
@@ -63,6 +71,13 @@ impl Notes {
         let path = format!("memory/agents/{}.md", role.name);
         let foreign = policy.base().join(format!(".agent_memory_{}.json", role.name));
         Notes { policy: Arc::new(policy.narrowed().with_write(Path::new(&path))), path, foreign }
+    }
+
+    /// Those of a main agent, within its rights.
+    pub(super) fn of_main(policy: &PathPolicy) -> Notes {
+        let foreign = policy.base().join(".agent_memory.json");
+        let policy = Arc::new(policy.with_profile(policy.profile()));
+        Notes { policy, path: "memory/notes.md".to_owned(), foreign }
     }
 
     /// The part of the prompt, if there are any notes.
@@ -91,7 +106,26 @@ impl Notes {
         }
     }
 
-    fn add(&self, text: &str) -> Result<(), ToolError> {
+    /// The lines, or those of a category, as many of the last ones as fit.
+    fn told(&self, category: Option<&str>) -> String {
+        let text = self.read();
+        let is_of = |line: &&str| match category {
+            Some(wanted) => category_of(line).is_some_and(|own| own.eq_ignore_ascii_case(wanted)),
+            None => !line.trim().is_empty(),
+        };
+        let mut lines: Vec<&str> = text.lines().rev().filter(is_of).collect();
+        let all = lines.len();
+        let mut room = READ;
+        lines.truncate(lines.iter().take_while(|line| take(&mut room, line.len() + 1)).count());
+        lines.reverse();
+        match (lines.is_empty(), all - lines.len()) {
+            (true, _) => format!("nothing is noted{}", category.map_or(String::new(), |of| format!(" as {of}"))),
+            (false, 0) => lines.join("\n"),
+            (false, more) => format!("[{more} older ones are in {}]\n{}", self.path, lines.join("\n")),
+        }
+    }
+
+    fn add(&self, text: &str, category: &str) -> Result<(), ToolError> {
         let _one = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = self.read();
         if all.len() > MOST {
@@ -101,7 +135,7 @@ impl Notes {
         if !all.is_empty() && !all.ends_with('\n') {
             all.push('\n');
         }
-        all.push_str(&format!("- {} {}\n", Zoned::now().strftime("%Y-%m-%d"), one_line(text, NOTE)));
+        all.push_str(&line(&Zoned::now().strftime("%Y-%m-%d").to_string(), category, text));
         let written = self.policy.write(&self.path, all.as_bytes());
         written.map(drop).map_err(|error| ToolError::new(error.to_string()))
     }
@@ -112,15 +146,34 @@ fn foreign(path: &Path) -> Option<String> {
     let fits = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MOST_FOREIGN);
     let bytes = fits.then(|| fs::read(path).ok()).flatten()?;
     let entries: Vec<Value> = serde_json::from_slice(&bytes).ok()?;
-    let line = |entry: &Value| {
+    let read = |entry: &Value| {
         let content = entry["content"].as_str()?;
         let day: String = entry["timestamp"].as_str().unwrap_or_default().chars().take(10).collect();
-        let category = entry["category"].as_str().map_or_else(String::new, |category| format!("{category}: "));
-        let words = [day, format!("{category}{}", one_line(content, NOTE))];
-        let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
-        Some(format!("- {}\n", words.join(" ")))
+        Some(line(&day, entry["category"].as_str().unwrap_or_default(), content))
     };
-    Some(entries.iter().filter_map(line).collect())
+    Some(entries.iter().filter_map(read).collect())
+}
+
+/// `- 2025-03-01 [style] tabs`
+fn line(day: &str, category: &str, text: &str) -> String {
+    let category = one_line(category, CATEGORY).replace(['[', ']'], "");
+    let category = if category.is_empty() { category } else { format!("[{category}]") };
+    let words = [day, &category, &one_line(text, NOTE)];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    format!("- {}\n", words.join(" "))
+}
+
+/// What stands in the brackets of a line, if there are any where [`line`] writes them.
+fn category_of(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("- ")?;
+    let rest = rest.strip_prefix('[').or_else(|| rest.split_once(' ')?.1.strip_prefix('['))?;
+    Some(rest.split_once(']')?.0)
+}
+
+fn take(room: &mut usize, length: usize) -> bool {
+    let left = room.checked_sub(length);
+    *room = left.unwrap_or(0);
+    left.is_some()
 }
 
 impl Tool for Note {
@@ -131,14 +184,18 @@ impl Tool for Note {
     fn call<'a>(&'a self, args: RawArgs, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let read = SIGNATURE.read::<Args>(&args)?;
-            if read.args.text.trim().is_empty() {
-                return Err(ToolError::new("text is empty; say what to remember"));
-            }
-            let (notes, text) = (self.notes.clone(), read.args.text);
-            let path = notes.path.clone();
-            let added = tokio::task::spawn_blocking(move || notes.add(&text)).await;
-            added.map_err(|error| ToolError::new(format!("the tool broke: {error}")))??;
-            Ok(ToolOutput::text(format!("noted in {path}")).noting(&read.repairs))
+            let (notes, Args { text, category }) = (self.notes.clone(), read.args);
+            let category = category.map(|word| word.trim().to_owned()).filter(|word| !word.is_empty());
+            let done = tokio::task::spawn_blocking(move || match text.as_deref().map(str::trim) {
+                Some("") => Err(ToolError::new("text is empty; say what to remember")),
+                Some(text) => {
+                    notes.add(text, category.as_deref().unwrap_or_default())?;
+                    Ok(format!("noted in {}", notes.path))
+                }
+                None => Ok(notes.told(category.as_deref())),
+            });
+            let told = done.await.map_err(|error| ToolError::new(format!("the tool broke: {error}")))??;
+            Ok(ToolOutput::text(told).noting(&read.repairs))
         })
     }
 }

@@ -25,6 +25,7 @@ pub const GROUPS: &[Group] = &[
     extra("basics", &["calculator", "current_time", "system_info"]),
     extra("files", &["create_directory", "glob"]),
     extra("jobs", &["jobs"]),
+    extra("notes", &["search_notes"]),
     extra("python", &["python"]),
     extra("todo", &["todo"]),
 ];

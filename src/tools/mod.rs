@@ -18,6 +18,7 @@ mod python;
 mod read_file;
 mod read_log;
 mod scan;
+mod search_notes;
 mod shell;
 mod system_info;
 mod todo;
@@ -128,6 +129,7 @@ fn make(name: &str, settings: &ToolSettings, log: &Arc<ReadLog>) -> Option<Arc<d
         "python" => Arc::new(python::Python::new(policy(), settings.shell.clone())),
         "read_file" => Arc::new(read_file::ReadFile::new(policy(), log(), settings.output)),
         "scan" => Arc::new(scan::Scan::new(policy(), settings.output)),
+        "search_notes" => Arc::new(search_notes::SearchNotes::new(policy())),
         "shell" => Arc::new(shell::Shell::new(policy(), settings.shell.clone(), Arc::clone(&settings.jobs))),
         "system_info" => Arc::new(system_info::SystemInfo::new(policy(), settings.shell.clone())),
         "todo" => Arc::new(todo::Todo::new(settings.todo.clone())),

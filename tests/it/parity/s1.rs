@@ -24,7 +24,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S1-19", "parity::process::s1_18_s1_19_the_workspace_is_the_one_that_is_named"),
     tested("S1-20", "policy::f01_f02_f03_no_path_leads_out_of_the_workspace"),
     tested("S1-21", "parity::wire::s1_21_results_have_the_role_tool_where_the_format_has_one"),
-    later("S1-22", "the note tool"),
+    tested("S1-22", "runtime::keeps::s1_22_c_12_a_main_agent_notes_and_reads_back_by_category"),
     tested("S1-23", "tools::jobs::s1_23_p07_a_job_is_started_listed_read_and_killed"),
     tested("S1-24", "tools::files::s1_20_writing_outside_is_refused_with_the_place_where_it_may"),
     tested("S1-25", "parity::tools::s0_33_s4_19_a_tool_is_its_name_its_description_its_parameters_and_what_it_does"),

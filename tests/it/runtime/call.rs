@@ -191,7 +191,7 @@ async fn s1_38_an_agent_notes_for_its_later_tasks_and_knows_what_another_program
     let notes = |agent: &str| super::read(&boat.ground.root().join(format!("memory/agents/{agent}.md")));
     let undated = |text: String| text.lines().map(|line| line.chars().skip(13).collect()).collect::<Vec<String>>();
     assert_eq!(undated(notes("researcher")), ["knew 0 lines of notes", "knew 1 lines of notes"]);
-    assert_eq!(undated(notes("reviewer")), ["style: tabs", "knew 1 lines of notes"]);
+    assert_eq!(undated(notes("reviewer")), ["[style] tabs", "knew 1 lines of notes"]);
     let plain = Brief { body: "Look.".into(), ..Brief::default() };
     let task = boat.runtime.dispatch(&boat.session, plain).await.unwrap();
     assert_eq!(boat.task_ended(task.0).await.answer, "thanks", "a plain worker has no name to note under");

@@ -18,7 +18,7 @@ async fn boat_that(tool: &'static str, args: serde_json::Value) -> Boat {
             }
         }
     });
-    boat_with(model, |config| config.tools = Enabled::read(&["default", "jobs", "todo"]).unwrap()).await
+    boat_with(model, |config| config.tools = Enabled::read(&["default", "jobs", "notes", "todo"]).unwrap()).await
 }
 
 fn task() -> Brief {
@@ -62,4 +62,33 @@ async fn s4_24_each_conversation_and_each_task_has_a_list_of_its_own() {
     assert_eq!(read(&boat.ground.root().join(".tasks/t_001/todo.md")), list);
     let kept = boat.runtime.config().workspace.todo(boat.session.as_str());
     assert!(read(&kept).starts_with(list), "the report made it say one more");
+}
+
+#[tokio::test]
+async fn s1_22_c_12_a_main_agent_notes_and_reads_back_by_category() {
+    let model = played("notes", |ask: Ask| async move {
+        match ask.outputs().first() {
+            Some(output) => says(output.clone()),
+            None => calls([("note", serde_json::from_str(&ask.last()).unwrap())]),
+        }
+    });
+    let mut boat = boat_with(model, |config| config.tools = Enabled::read(&["default", "notes"]).unwrap()).await;
+    let foreign = json!([
+        {"timestamp": "2025-03-01T10:00:00", "category": "style", "content": "tabs\nonly"},
+        {"timestamp": "2025-03-02T10:00:00", "content": "no category"},
+    ]);
+    std::fs::write(boat.ground.root().join(".agent_memory.json"), foreign.to_string()).unwrap();
+    let all = "- 2025-03-01 [style] tabs only\n- 2025-03-02 no category";
+    assert_eq!(boat.answer("{}").await, all);
+    assert_eq!(boat.answer(r#"{"content": "four\nspaces", "category": "Style"}"#).await, "noted in memory/notes.md");
+    let today = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
+    let kept = read(&boat.ground.root().join("memory/notes.md"));
+    assert!(kept == format!("{all}\n- {today} [Style] four spaces\n") || !kept.contains(&today), "{kept}");
+    let style = boat.answer(r#"{"category": "style"}"#).await;
+    assert!(
+        style.starts_with("- 2025-03-01 [style] tabs only\n- ") && style.ends_with(" [Style] four spaces"),
+        "{style}"
+    );
+    assert_eq!(boat.answer(r#"{"category": "none"}"#).await, "nothing is noted as none");
+    assert_eq!(boat.answer(r#"{"text": " "}"#).await, "text is empty; say what to remember");
 }

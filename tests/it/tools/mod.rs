@@ -7,6 +7,7 @@ mod files;
 mod folders;
 mod groups;
 pub mod jobs;
+mod notes;
 mod presets;
 mod python;
 mod search;
