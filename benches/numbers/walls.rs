@@ -22,7 +22,8 @@ pub(crate) fn measure() {
     let dir = tempfile::tempdir().expect("the temporary folder is writable");
     let bounds = Bounds { base: dir.path().into(), write: vec![dir.path().into()], ..Bounds::default() };
     let around = |tier| {
-        let settings = WallSettings { program: BINARY.into(), only: Some(tier), ..WallSettings::new(bounds.clone()) };
+        let settings =
+            WallSettings { program: Some(BINARY.into()), only: Some(tier), ..WallSettings::new(bounds.clone()) };
         Walls::around(settings)
     };
     let plain = runtime.block_on(commands(&bounds, &Walls::open(), Duration::ZERO));

@@ -21,6 +21,7 @@ use crate::terminal::clean::{clean, one_line};
 use crate::terminal::exit::Exit;
 use crate::terminal::{Look, is_dumb};
 use crate::workspace::defaults::Layer;
+use crate::workspace::guarded::is_kept_free;
 use crate::workspace::policy::Bounds;
 use crate::workspace::upkeep::DiskUse;
 
@@ -186,6 +187,9 @@ fn of_role(role: &Role) -> String {
 fn of_file(root: &Path, name: &str) -> Row {
     match fs::metadata(root.join(name)) {
         Ok(meta) if meta.is_file() => row("files", Mark::Good, format!("{name}, {} bytes", meta.len())),
+        Ok(_) if is_kept_free(&root.join(name)) => {
+            row("files", Mark::Absent, format!("no {name}; its place is kept while commands run"))
+        }
         Ok(_) => row("files", Mark::Bad, format!("{name} is not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => row("files", Mark::Absent, format!("no {name}")),
         Err(error) => row("files", Mark::Bad, format!("{name}: {error}")),

@@ -10,6 +10,7 @@ pub mod log;
 pub mod models;
 pub mod orders;
 pub mod permissions;
+mod permit;
 pub mod ready;
 pub mod replay;
 pub mod resume;

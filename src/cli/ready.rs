@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use tokio::sync::broadcast::Receiver;
 
-use super::log;
+use super::{log, permit};
 use crate::args::{Common, Most};
 use crate::config::{self, Config, ConfigError, Flags, Origin, Place};
 use crate::markdown::Notice;
@@ -17,7 +17,6 @@ use crate::model::recording::Recorder;
 use crate::model::scripted::recorded::{self, Header};
 use crate::prompt::{self, Sources};
 use crate::runtime::{Envelope, Open, OpenError, Runtime, StartError, last_task, named_agents};
-use crate::sandbox;
 use crate::server::control::{Client, Host};
 use crate::session::SessionId;
 use crate::skill::Skills;
@@ -159,7 +158,8 @@ pub async fn answering(common: &Common, most: &Most) -> Result<(Ready, Receiver<
 }
 
 async fn begin_with(mut config: Config, common: &Common, stay: Stay) -> Result<(Ready, Receiver<Envelope>), NotReady> {
-    alone(&config)?;
+    permit::alone(&config)?;
+    permit::walled(&config)?;
     config.titles &= stay != Stay::Answer;
     // A missing key is known before anything is started, and nothing can be done without it.
     config
@@ -185,21 +185,6 @@ async fn begin_with(mut config: Config, common: &Common, stay: Stay) -> Result<(
         ready.resume_workers().await;
     }
     Ok((ready, feed))
-}
-
-/// Refuses to work inside a command of another tillerman: its limits and budgets would hold no more, and nobody would see
-/// what is done.
-fn alone(config: &Config) -> Result<(), NotReady> {
-    let nesting = sandbox::nesting(&|name| std::env::var_os(name));
-    if nesting <= config.nesting {
-        return Ok(());
-    }
-    let why = "this runs inside a command of another tillerman, where no limit or budget of that one would hold; let its \
-               agent dispatch a task instead";
-    Err(NotReady {
-        exit: Exit::Refused,
-        why: format!("{why} (a person may allow it: nesting: {nesting} in the settings)"),
-    })
 }
 
 pub(super) fn recorder(path: &Path, config: &Config) -> Result<Recorder, NotReady> {

@@ -12,6 +12,7 @@ use super::{ConfigError, Flags, dotenv::DotEnv, permissions};
 use crate::markdown::{self, Document};
 use crate::tools::Enabled;
 use crate::workspace::Workspace;
+use crate::workspace::guarded::is_kept_free;
 
 /// Where a setting was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,7 +204,7 @@ fn home_file(path: &Path) -> Result<Map<String, Value>, ConfigError> {
 }
 
 fn own_file(path: &Path) -> Result<Map<String, Value>, ConfigError> {
-    if !path.exists() {
+    if is_kept_free(path) || !path.exists() {
         return Ok(Map::new());
     }
     let Document { front, body } = markdown::load::<Map<String, Value>>(path)?;

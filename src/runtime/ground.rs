@@ -1,13 +1,15 @@
 //! What an agent's tools stand on: its rights, a folder for what is not to be kept, and the walls around its commands.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::site::Site;
-use crate::sandbox::Walls;
+use crate::sandbox::{WallSettings, Walls};
 use crate::session::SessionId;
 use crate::tools::ToolSettings;
+use crate::workspace::Workspace;
 use crate::workspace::policy::{PathPolicy, Profile};
 use crate::workspace::scratch::Scratch;
 
@@ -30,7 +32,7 @@ struct Ground {
     scratch: Arc<Scratch>,
 }
 
-/// For a run of a conversation: commands find what earlier ones left in their folder for a while.
+/// For a run of a conversation: commands find what earlier ones left in their folder for a while, and the same walls.
 pub(super) fn main(site: &Site, session: &SessionId, policy: PathPolicy) -> Result<ToolSettings, String> {
     let settings = conversation(site, session, policy)?;
     let todo = site.config.workspace.todo(session.as_str());
@@ -39,36 +41,51 @@ pub(super) fn main(site: &Site, session: &SessionId, policy: PathPolicy) -> Resu
 
 fn conversation(site: &Site, session: &SessionId, policy: PathPolicy) -> Result<ToolSettings, String> {
     if policy.profile() == Profile::Full {
-        return Ok(settings(site, policy, None));
+        return Ok(settings(site, Arc::new(policy), None));
     }
     let mut all = site.grounds.conversations.lock().unwrap_or_else(PoisonError::into_inner);
-    let ground = match all.get(session) {
-        Some(ground) => ground.clone(),
-        None => Ground { walls: Walls::open(), scratch: scratch()? },
-    };
+    if let Some(ground) = all.get(session) {
+        return Ok(settings(site, Arc::new(policy.with_write(ground.scratch.path())), Some(ground.clone())));
+    }
+    let (policy, ground) = new(site, policy)?;
     all.insert(session.clone(), ground.clone());
-    Ok(settings(site, policy.with_write(ground.scratch.path()), Some(ground)))
+    Ok(settings(site, policy, Some(ground)))
 }
 
 /// For an attempt at a task with that directory. Its commands in the background are its own.
 pub(super) fn worker(site: &Site, policy: PathPolicy, dir: &Path) -> Result<ToolSettings, String> {
     let settings = match policy.profile() {
-        Profile::Full => settings(site, policy, None),
+        Profile::Full => settings(site, Arc::new(policy), None),
         _ => {
-            let scratch = scratch()?;
-            settings(site, policy.with_write(scratch.path()), Some(Ground { walls: Walls::open(), scratch }))
+            let (policy, ground) = new(site, policy)?;
+            settings(site, policy, Some(ground))
         }
     };
     Ok(ToolSettings { todo: dir.join("todo.md"), ..settings })
 }
 
-fn scratch() -> Result<Arc<Scratch>, String> {
-    let made = Scratch::new();
-    made.map(Arc::new).map_err(|error| format!("no folder for temporary files can be made: {error}; see TMPDIR"))
+fn new(site: &Site, policy: PathPolicy) -> Result<(Arc<PathPolicy>, Ground), String> {
+    let none = |error| format!("no folder for temporary files can be made: {error}; TMPDIR says where they are");
+    let scratch = Scratch::new().map_err(none)?;
+    let policy = Arc::new(policy.with_write(scratch.path()));
+    let (rights, network) = (Arc::clone(&policy), site.config.network);
+    let notes = notes(&site.config.workspace);
+    let tasks = site.config.workspace.tasks();
+    let wanted = move || {
+        // Ours to make: nothing may stand in its place. Without it tasks could not be made either, which is told then.
+        let _ = fs::create_dir_all(&tasks);
+        WallSettings { network, notes: Some(notes), ..WallSettings::new(rights.bounds()) }
+    };
+    Ok((policy, Ground { walls: Walls::later(wanted), scratch: Arc::new(scratch) }))
 }
 
-fn settings(site: &Site, policy: PathPolicy, ground: Option<Ground>) -> ToolSettings {
-    let mut settings = ToolSettings::new(Arc::new(policy));
+/// The file that remembers what stands in the place of protected paths.
+pub(super) fn notes(workspace: &Workspace) -> PathBuf {
+    workspace.state().join("placeholders")
+}
+
+fn settings(site: &Site, policy: Arc<PathPolicy>, ground: Option<Ground>) -> ToolSettings {
+    let mut settings = ToolSettings::new(policy);
     settings.output = site.config.output.files;
     settings.shell.output = site.config.output.commands;
     settings.shell.limits.time = site.config.shell_timeout;

@@ -16,6 +16,7 @@ use super::control::Door;
 use super::crew::{Crew, CrewMsg, Founding};
 use super::feed::{Envelope, News, Source};
 use super::grace;
+use super::ground;
 use super::launch::launch;
 use super::lookout::{self, Lookout};
 use super::mail::Mail;
@@ -325,6 +326,8 @@ fn inherit(workspace: &Workspace, lock: &Lock) -> Result<Legacy, TaskError> {
     if lock.was_left() {
         let ended = sandbox::sweep();
         scratch::sweep(&std::env::temp_dir());
+        #[cfg(target_os = "linux")]
+        sandbox::tidy(&ground::notes(workspace));
         tracing::info!(ended, "the program before did not end in order; processes that it left were ended");
     }
     recover(workspace)

@@ -14,6 +14,7 @@ use rustix::net::{
 };
 
 use super::environment::MARK;
+use super::granted::Granted;
 use super::placeholders::Placeholders;
 use super::plan::{Order, Plan};
 use super::walls::{Built, Tier, WallSettings};
@@ -33,6 +34,7 @@ pub(super) struct Keeper {
     socket: Option<OwnedFd>,
     child: Option<Child>,
     _placeholders: Placeholders,
+    _granted: Granted,
 }
 
 impl Keeper {
@@ -41,6 +43,7 @@ impl Keeper {
         gather(None);
         let mut notes = Vec::new();
         let mut bounds = settings.bounds.clone();
+        let granted = Granted::make(&bounds).map_err(|error| format!("what may be written cannot be made: {error}"))?;
         let made = Placeholders::make(&mut bounds, settings.notes.as_deref());
         let placeholders = made.map_err(|error| format!("a protected path cannot be kept free: {error}"))?;
         for path in bounds.protected.iter_mut().chain(&mut bounds.write).chain(&mut bounds.hidden) {
@@ -58,7 +61,13 @@ impl Keeper {
                 Ok((socket, child)) => {
                     notes.extend(why);
                     let built = Built { tier, notes };
-                    return Ok(Keeper { built, socket: Some(socket), child: Some(child), _placeholders: placeholders });
+                    return Ok(Keeper {
+                        built,
+                        socket: Some(socket),
+                        child: Some(child),
+                        _placeholders: placeholders,
+                        _granted: granted,
+                    });
                 }
                 Err(error) => why.push(format!("{tier}: {error}")),
             }
@@ -112,14 +121,16 @@ fn start(settings: &WallSettings, plan: &Plan) -> Result<(OwnedFd, Child), Strin
     let (ours, theirs) = pair.map_err(|error| error.to_string())?;
     let (mut hears, says) = UnixStream::pair().map_err(told)?;
     hears.set_read_timeout(Some(PATIENCE)).map_err(told)?;
-    let mut program = Program::new(&settings.program);
+    let none = "this program cannot build them: its main must ask sandbox::warden, or tillerman lie beside it";
+    let path = settings.program.as_ref().ok_or(none)?;
+    let mut program = Program::new(path);
     program
         .arg(warden::WORD)
         .env_clear()
         .stdin(Stdio::from(theirs))
         .stdout(Stdio::from(OwnedFd::from(says)))
         .stderr(Stdio::null());
-    let mut child = program.spawn().map_err(|error| format!("{}: {error}", settings.program.display()))?;
+    let mut child = program.spawn().map_err(|error| format!("{}: {error}", path.display()))?;
     drop(program);
     let told = plan.write().into_file().and_then(|file| send(&ours, &[file.as_fd()])).map_err(told);
     let mut report = String::new();

@@ -5,6 +5,8 @@ mod capture;
 mod environment;
 mod family;
 #[cfg(target_os = "linux")]
+mod granted;
+#[cfg(target_os = "linux")]
 mod keeper;
 #[cfg(target_os = "linux")]
 mod placeholders;
@@ -32,6 +34,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::capture::{Captured, Spool};
 pub use self::environment::{Environment, nesting};
+#[cfg(target_os = "linux")]
+pub use self::placeholders::tidy;
 use self::running::{Output, Running};
 pub use self::sweep::sweep;
 pub use self::walls::{Built, Tier, WallSettings, Walls};

@@ -37,11 +37,12 @@ impl Placeholders {
     /// Makes them, after removing those that a killed program left, which `notes` names. Protected paths that are absent
     /// are replaced by what was made for them, or what is in their way.
     pub(super) fn make(bounds: &mut Bounds, notes: Option<&Path>) -> io::Result<Placeholders> {
+        // Dropped after the list is free again, also when something fails in between.
+        let mut made = Placeholders { paths: Vec::new(), notes: notes.map(Path::to_owned) };
         let mut there = there();
         if let Some(notes) = notes {
             clear(notes, &there);
         }
-        let mut made = Placeholders { paths: Vec::new(), notes: notes.map(Path::to_owned) };
         for path in &mut bounds.protected {
             // In one that other walls need, nothing can be made.
             let absent = match there.keys().find(|known| path.starts_with(known)).cloned() {
@@ -100,6 +101,11 @@ fn note(notes: Option<&Path>, path: &Path) -> io::Result<()> {
     let Some(notes) = notes else { return Ok(()) };
     let mut file = fs::OpenOptions::new().append(true).create(true).mode(0o600).open(notes)?;
     file.write_all(&[path.as_os_str().as_bytes(), b"\0"].concat())
+}
+
+/// Removes those that a killed program left, which `notes` names.
+pub fn tidy(notes: &Path) {
+    clear(notes, &there());
 }
 
 /// Removes what is noted and not of this program.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 #[cfg(target_os = "linux")]
 use std::sync::{Mutex, PoisonError};
 
@@ -41,8 +41,8 @@ impl fmt::Display for Tier {
 /// Which walls are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WallSettings {
-    /// The program that has the warden in it, usually this one.
-    pub program: PathBuf,
+    /// The program that has the warden in it, usually this one; `None` where there is none.
+    pub program: Option<PathBuf>,
     /// What commands may touch.
     pub bounds: Bounds,
     /// Whether they may talk to other machines.
@@ -63,7 +63,7 @@ impl WallSettings {
         let homes = ["CARGO_HOME", "RUSTUP_HOME", "GOROOT", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"];
         let homes = homes.iter().filter_map(std::env::var_os).map(PathBuf::from);
         WallSettings {
-            program: "/proc/self/exe".into(),
+            program: program(),
             bounds,
             network: false,
             programs: std::env::split_paths(&paths).chain(homes).filter(|path| path.is_absolute()).collect(),
@@ -71,6 +71,18 @@ impl WallSettings {
             only: None,
         }
     }
+}
+
+/// This program, if its first line looks for the warden's word; otherwise one that lies beside it or a folder above, as
+/// programs do that are built with this one.
+fn program() -> Option<PathBuf> {
+    #[cfg(target_os = "linux")]
+    if super::warden::is_here() {
+        return Some("/proc/self/exe".into());
+    }
+    let own = std::env::current_exe().ok()?;
+    let beside = own.ancestors().skip(1).take(2).map(|folder| folder.join("tillerman"));
+    beside.into_iter().find(|path| path.is_file())
 }
 
 /// Walls that stand, and were tried.
@@ -87,8 +99,11 @@ pub struct Built {
 pub struct Walls {
     #[cfg(target_os = "linux")]
     keeper: Mutex<Option<Arc<Keeper>>>,
-    settings: Option<WallSettings>,
+    settings: Option<Wanted>,
 }
+
+/// Found out when walls are built: it may mean to look at many folders.
+type Wanted = LazyLock<WallSettings, Box<dyn FnOnce() -> WallSettings + Send>>;
 
 impl Walls {
     /// No walls and nobody to keep them: a command is a child of this program.
@@ -98,17 +113,35 @@ impl Walls {
 
     /// Walls as they are wanted, built at the first command or by [`Walls::build`].
     pub fn around(settings: WallSettings) -> Arc<Walls> {
-        Arc::new(Walls::of(Some(settings)))
+        Walls::later(move || settings)
+    }
+
+    /// The same; how they are wanted is asked when they are built.
+    pub fn later(settings: impl FnOnce() -> WallSettings + Send + 'static) -> Arc<Walls> {
+        Arc::new(Walls::of(Some(LazyLock::new(Box::new(settings)))))
     }
 
     #[cfg(target_os = "linux")]
-    fn of(settings: Option<WallSettings>) -> Walls {
+    fn of(settings: Option<Wanted>) -> Walls {
         Walls { keeper: Mutex::new(None), settings }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn of(settings: Option<WallSettings>) -> Walls {
+    fn of(settings: Option<Wanted>) -> Walls {
         Walls { settings }
+    }
+
+    /// Makes sure that some can be built here. Costs next to nothing where the kernel has Landlock; elsewhere they are
+    /// built, to see.
+    ///
+    /// # Errors
+    /// [`SandboxError::NoWalls`] where none can be built.
+    pub fn try_here(&self) -> Result<(), SandboxError> {
+        #[cfg(target_os = "linux")]
+        if super::warden::is_of_use() {
+            return Ok(());
+        }
+        self.build().map(drop)
     }
 
     /// Builds them, unless they stand already, and tries them. Waits for another process, some milliseconds.
@@ -125,8 +158,13 @@ impl Walls {
         return Err(SandboxError::NoWalls("they need Linux".to_owned()));
     }
 
+    /// Whether commands may talk to other machines.
+    pub fn let_out(&self) -> bool {
+        self.settings.as_ref().is_none_or(|settings| settings.network)
+    }
+
     /// Whether there are none, and none are wanted.
-    pub(super) fn are_open(&self) -> bool {
+    pub fn are_open(&self) -> bool {
         self.settings.is_none()
     }
 }

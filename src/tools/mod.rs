@@ -10,6 +10,7 @@ pub mod gate;
 mod glob;
 mod grep;
 pub mod groups;
+mod hint;
 pub mod jobs;
 mod list;
 mod load;

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ShellSettings;
 use super::jobs::{self, Job, Jobs};
+use super::{ShellSettings, hint};
 use crate::message::RawArgs;
 use crate::sandbox::{self, Captured, Command, End, Finished, Limits};
 use crate::tool::truncate::{self, Whole, size};
@@ -157,8 +157,11 @@ impl Shell {
             let one = if finished.left == 1 { "process was" } else { "processes were" };
             format!("{} background {one} left and stopped", finished.left)
         });
+        let walls = &self.settings.walls;
+        let failed = !matches!(finished.end, End::Exited(0) | End::Aborted);
+        let hint = failed.then(|| hint::hint(&text, &self.policy, walls)).flatten();
         let silent = (text.is_empty() && ending.is_none()).then(|| "(no output)".to_owned());
-        for line in [silent, left, ending].into_iter().flatten() {
+        for line in [silent, left, ending, hint].into_iter().flatten() {
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
             }

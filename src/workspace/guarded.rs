@@ -2,6 +2,7 @@
 //! held to it is decided by a policy.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Below a person's home: keys, tokens and passwords.
@@ -51,6 +52,11 @@ const USED: &[&str] = &[
 ];
 /// Of the system, for profiles that write outside of a workspace.
 const SCHEDULED: &[&str] = &["/etc", "/boot", "/var/spool/cron", "/root/.ssh"];
+
+/// Whether there is only an empty folder, as stands in the place of a file that commands may not make.
+pub fn is_kept_free(path: &Path) -> bool {
+    path.is_dir() && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
 
 /// What no tool may see or change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

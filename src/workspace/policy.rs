@@ -257,10 +257,10 @@ impl PathPolicy {
         }
         for _ in 0..root::LINKS {
             let place = self.find(&asked).map_err(|error| self.refuse(path, error))?;
-            self.judge(path, &place.path())?;
+            // Where a link lies does not matter: what it leads to is written.
             match place.link().map_err(|error| self.refuse(path, error))? {
                 Some(next) => asked = next,
-                None => return Ok(place),
+                None => return self.judge(path, &place.path()).map(|()| place),
             }
         }
         Err(self.refuse(path, rustix::io::Errno::LOOP.into()))
@@ -310,7 +310,8 @@ impl PathPolicy {
         [&*self.base].into_iter().chain(&self.read).chain(&self.write)
     }
 
-    fn writable(&self) -> String {
+    /// Where writing is allowed, for people and models.
+    pub fn writable(&self) -> String {
         let shown: Vec<String> = self.write.iter().map(|root| root.path.display().to_string()).collect();
         if shown.is_empty() { "no place".to_owned() } else { shown.join(", ") }
     }

@@ -12,6 +12,8 @@ use crate::message::ToolSpec;
 
 /// Most lines that one reply acts on; they were all said while a single tool ran.
 const AT_ONCE: usize = 16;
+/// A person wrote the steps, so they may change what that person works on.
+const WHOLE: [&str; 1] = ["."];
 
 const HONEST: &str = "I am the built-in pilot, no language model: I only understand the lines that `help` shows.\n\
     To add a model: `export ANTHROPIC_API_KEY=…`, or start with `tillerman -m PROVIDER/MODEL`.";
@@ -100,7 +102,7 @@ fn call(intent: &Intent<'_>) -> Option<(&'static str, Value)> {
         Intent::List(Some(path)) => Some(("list", json!({ "path": path }))),
         Intent::Write { path, text } => Some(("write_file", json!({ "path": path, "content": format!("{text}\n") }))),
         Intent::Dispatch(Order { title, steps, after, budget }) => {
-            let mut args = json!({ "title": title, "task": runbook(steps) });
+            let mut args = json!({ "title": title, "task": runbook(steps), "touches": WHOLE });
             if !after.is_empty() {
                 args["after"] = json!(after);
             }
@@ -112,9 +114,11 @@ fn call(intent: &Intent<'_>) -> Option<(&'static str, Value)> {
         Intent::Batch { words, steps } => {
             let rows: String = words.iter().map(|word| format!("{}\n", json!({ "item": word }))).collect();
             let title = steps.first().cloned().unwrap_or_default();
-            Some(("dispatch", json!({ "title": title, "task": runbook(steps), "rows": rows })))
+            Some(("dispatch", json!({ "title": title, "task": runbook(steps), "rows": rows, "touches": WHOLE })))
         }
-        Intent::Call { agent, steps } => Some(("call_agent", json!({ "agent_name": agent, "task": runbook(steps) }))),
+        Intent::Call { agent, steps } => {
+            Some(("call_agent", json!({ "agent_name": agent, "task": runbook(steps), "touches": WHOLE })))
+        }
         Intent::GoOn { id, text: "" } => Some(("resume", json!({ "id": id }))),
         Intent::GoOn { id, text } => Some(("resume", json!({ "id": id, "message": text }))),
         Intent::Steer { id, text } => Some(("steer", json!({ "id": id, "message": text }))),

@@ -13,6 +13,7 @@ use std::io::{self, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::DumpableBehavior;
@@ -36,8 +37,23 @@ struct Ready {
     filter: Vec<libc::sock_filter>,
 }
 
-/// Whether these arguments ask for a warden.
+/// Whether this program asked [`is_wanted`], so that it can be its own warden.
+static HERE: AtomicBool = AtomicBool::new(false);
+
+/// Whether this program can be a warden.
+pub(super) fn is_here() -> bool {
+    HERE.load(Ordering::Relaxed)
+}
+
+/// Whether the weaker walls, at least, can be built here. Asks the kernel, not a warden.
+pub(super) fn is_of_use() -> bool {
+    rules::are_known()
+}
+
+/// Whether these arguments ask for a warden. The first line of a `main` asks this, and calls [`serve`] if so; a program
+/// that does not needs a `tillerman` beside it to have walls.
 pub fn is_wanted(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    HERE.store(true, Ordering::Relaxed);
     arguments.nth(1).is_some_and(|argument| argument == WORD)
 }
 

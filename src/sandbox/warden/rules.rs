@@ -26,6 +26,12 @@ pub(super) fn rules(plan: &Plan) -> Result<Option<OwnedFd>, String> {
     make(plan).map_err(|error| format!("Landlock: {error}"))
 }
 
+/// Whether the kernel knows Landlock.
+pub(super) fn are_known() -> bool {
+    let made = Ruleset::default().handle_access(AccessFs::from_read(ABI::V1)).and_then(Ruleset::create);
+    made.is_ok_and(|made| Option::<OwnedFd>::from(made).is_some())
+}
+
 fn make(plan: &Plan) -> Result<Option<OwnedFd>, RulesetError> {
     let (all, read) = (AccessFs::from_all(KNOWN), AccessFs::from_read(KNOWN));
     let device = AccessFs::WriteFile | AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Truncate | AccessFs::IoctlDev;

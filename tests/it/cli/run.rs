@@ -1,12 +1,13 @@
 //! `tillerman run`: the answer on stdout, what happens as JSON, tasks waited for or named, signals obeyed.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Place, is_alive, types, wait_until};
+use super::{Place, types, wait_until};
 use crate::server::{Response, Server, says};
+use crate::story::processes;
 
 #[test]
 fn the_prompt_may_come_from_stdin() {
@@ -86,32 +87,25 @@ fn without_waiting_a_task_at_work_is_named_and_recorded_as_interrupted() {
     assert!(list.stdout.contains("t_001") && list.stdout.contains("interrupted"), "{}", list.stdout);
 }
 
-/// A run whose command is under way; the command's own process id is in `pid`.
-fn at_work(place: &Place, json: bool) -> (Child, u32) {
-    let prompt = "run `echo $$ > pid; exec sleep 300`";
-    let args: &[&str] = if json { &["run", "--json", prompt] } else { &["run", prompt] };
-    let mut command = place.command(args);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
-    under_way(place, child)
-}
-
-/// With the process id that its command has written.
-fn under_way(place: &Place, child: Child) -> (Child, u32) {
-    let pid = || std::fs::read_to_string(place.path().join("pid")).ok()?.trim().parse().ok();
-    wait_until("the command runs", || pid().is_some());
-    (child, pid().unwrap())
+/// How many processes nap for a time that no other test, nor another run of this one, takes.
+fn napping(nap: &str) -> usize {
+    processes(nap).iter().filter(|line| line.starts_with("sleep")).count()
 }
 
 #[test]
 fn a_signal_ends_the_run_its_command_and_the_json() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let place = Place::new();
-        let (mut child, command) = at_work(&place, true);
+        let nap = format!("sleep 302.{code}{}", std::process::id());
+        let mut command = place.command(&["run", "--json", &format!("run {nap}")]);
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        wait_until("the command runs", || napping(&nap) == 1);
         kill_process(Pid::from_child(&child), signal).unwrap();
         let mut out = String::new();
         child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code));
-        wait_until("the command is gone", || !is_alive(command));
+        wait_until("the command is gone", || napping(&nap) == 0);
         let last = out.lines().last().unwrap();
         assert!(last.contains("\"session.end\"") && last.contains(&format!("\"exit_code\":{code}")), "{last}");
     }
@@ -121,14 +115,13 @@ fn a_signal_ends_the_run_its_command_and_the_json() {
 #[test]
 fn what_a_killed_program_left_undone_is_told_by_the_next() {
     let place = Place::new();
-    std::fs::write(place.path().join("nap"), "echo $$ > pid\nexec sleep 300\n").unwrap();
-    let mut first = place.command(&["run", "--wait", "dispatch long: sh nap"]);
-    let first = first.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (mut first, command) = under_way(&place, first);
+    let nap = format!("sleep 303.{}", std::process::id());
+    let mut first = place.command(&["run", "--wait", &format!("dispatch long: {nap}")]);
+    let mut first = first.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the command runs", || napping(&nap) == 1);
     first.kill().unwrap();
     first.wait().unwrap();
-    // Nobody else would end its command.
-    let _ = kill_process(Pid::from_raw(command.cast_signed()).unwrap(), Signal::KILL);
+    wait_until("its command ends with it", || napping(&nap) == 0);
     let next = place.tillerman(&["-c", "run", "2 + 2"]);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
     assert!(next.stderr.contains("■ t_001 interrupted"), "{}", next.stderr);

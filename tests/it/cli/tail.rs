@@ -91,7 +91,9 @@ fn speaking(root: &Path) -> Server {
         if request.contains(r#""name":"dispatch""#) {
             asked += 1;
             return match asked {
-                1 => says().call("c1", "dispatch", json!({"title": "speak", "task": "Speak."})).into(),
+                1 => {
+                    says().call("c1", "dispatch", json!({"title": "speak", "task": "Speak.", "touches": ["."]})).into()
+                }
                 _ => says().text("on it").into(),
             };
         }

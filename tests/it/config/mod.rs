@@ -248,7 +248,11 @@ fn values_out_of_their_range_are_refused_with_place_and_remedy() {
         ),
         ("protocol: words", "protocol is words in ws/config.md line 2; it must be one of native, react, auto"),
         ("durability: never", "durability is never in ws/config.md line 2; it must be one of always, turn, off"),
-        ("profile: root", "profile is root in ws/config.md line 2; it must be one of free, workspace, curated"),
+        (
+            "profile: root",
+            "profile is root in ws/config.md line 2; it must be one of \
+             workspace-write, read-only, free, workspace, curated, task",
+        ),
         ("tools: [shell, gerp]", "tools in ws/config.md line 2: there is no tool or group gerp; did you mean grep?"),
         (
             "tools: 3",

@@ -28,7 +28,11 @@ fn main_agent(request: &Captured) -> Response {
         says.call(&format!("a{task}"), "answer", json!({"id": format!("t_{task:03}"), "answer": note(task)}))
     });
     let launch = |says: crate::server::Says, task: u32| {
-        says.call(&format!("d{task}"), "dispatch", json!({"task": "Ask.", "title": format!("w{task}")}))
+        says.call(
+            &format!("d{task}"),
+            "dispatch",
+            json!({"task": "Ask.", "title": format!("w{task}"), "touches": ["steps.txt"]}),
+        )
     };
     match () {
         () if said.contains("launch") => (1..=MANY).fold(says(), launch).into(),

@@ -52,7 +52,11 @@ impl Gates {
         let results = request.results();
         if request.last_user().contains("launch") {
             return each(|task| {
-                (format!("d{task}"), "dispatch", json!({"task": "Work.", "title": format!("w{task}")}))
+                (
+                    format!("d{task}"),
+                    "dispatch",
+                    json!({"task": "Work.", "title": format!("w{task}"), "touches": ["steps.txt"]}),
+                )
             });
         }
         match results.first().map(|(_, text)| text.as_str()) {

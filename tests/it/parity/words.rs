@@ -114,5 +114,6 @@ fn s3_13_several_observers_see_every_event_in_the_order_of_the_list() {
 fn s3_12_events_that_nobody_watches_go_nowhere() {
     let events = Events::none();
     every_event().iter().for_each(|event| events.emit(event));
-    assert_eq!(std::mem::size_of_val(&events), std::mem::size_of::<&[Arc<dyn Observer>]>());
+    // A list and a word on what is kept from it: nothing is put aside for anybody.
+    assert!(std::mem::size_of_val(&events) <= 3 * std::mem::size_of::<usize>());
 }

@@ -79,7 +79,7 @@ async fn a_dispatch_becomes_a_runbook() {
         ("dispatch sleep 300", "sleep 300", "- [ ] sleep 300\n"),
     ];
     for (line, title, steps) in table {
-        let args = json!({"title": title, "task": format!("{head}{steps}")});
+        let args = json!({"title": title, "task": format!("{head}{steps}"), "touches": ["."]});
         assert_eq!(leads_to(line).await, ("dispatch".to_owned(), args), "{line}");
     }
 }
@@ -99,6 +99,7 @@ async fn a_dispatch_says_what_it_comes_after_and_what_it_may_use() {
     ];
     for (line, mut args) in table {
         args["task"] = json!(task);
+        args["touches"] = json!(["."]);
         assert_eq!(leads_to(line).await, ("dispatch".to_owned(), args), "{line}");
     }
 }
@@ -108,7 +109,7 @@ async fn a_batch_is_a_table_and_a_call_waits_for_an_agent() {
     let head = "Run these commands in order and report what each one did.\n\n";
     let args = json!({
         "title": "wc -l {{item}}", "task": format!("{head}- [ ] wc -l {{{{item}}}}\n- [ ] ls\n"),
-        "rows": "{\"item\":\"a b.md\"}\n{\"item\":\"c.md\"}\n",
+        "rows": "{\"item\":\"a b.md\"}\n{\"item\":\"c.md\"}\n", "touches": ["."],
     });
     let mut talk = Talk::with(MAIN);
     talk.hears("batch a b.md, c.md: wc -l {{item}}; ls");
@@ -116,7 +117,7 @@ async fn a_batch_is_a_table_and_a_call_waits_for_an_agent() {
     talk.results(&[("2 tasks are dispatched: t_001 to t_002. You will be told when each ends.", Value::Null, false)]);
     let answer = talk.reply().await.text();
     assert_eq!(answer, "2 tasks are dispatched: t_001 to t_002. You will be told when each ends.");
-    let args = json!({"agent_name": "tester", "task": format!("{head}- [ ] cargo test\n")});
+    let args = json!({"agent_name": "tester", "task": format!("{head}- [ ] cargo test\n"), "touches": ["."]});
     assert_eq!(leads_to("call tester: cargo test").await, ("call_agent".to_owned(), args));
 }
 

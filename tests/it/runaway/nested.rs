@@ -14,11 +14,12 @@ fn inner(place: &Place, prefix: &str) -> String {
 #[test]
 fn r10_a_tillerman_inside_a_command_of_another_is_refused() {
     let place = Place::new();
-    let done = place.tillerman(&["run", &format!("run {}", inner(&place, ""))]);
+    let done = place.tillerman(&["--sandbox", "full", "run", &format!("run {}", inner(&place, ""))]);
     let told = format!("{}{}", done.stdout, done.stderr);
     assert!(told.contains("this runs inside a command of another tillerman"), "{told}");
     assert!(told.contains("exit code 7"), "{told}");
-    let worker = place.tillerman(&["run", "--wait", &format!("dispatch nest: {}", inner(&place, ""))]);
+    let worker =
+        place.tillerman(&["--sandbox", "full", "run", "--wait", &format!("dispatch nest: {}", inner(&place, ""))]);
     let result = std::fs::read_to_string(place.path().join(".tasks/t_001/result.md")).unwrap();
     assert!(result.contains("inside a command of another tillerman"), "{worker:?}\n{result}");
 }
@@ -26,10 +27,10 @@ fn r10_a_tillerman_inside_a_command_of_another_is_refused() {
 #[test]
 fn r10_a_person_may_allow_it_and_it_is_counted() {
     let place = Place::new();
-    let one = place.tillerman(&["run", &format!("run {}", inner(&place, "TILLERMAN_NESTING=1"))]);
+    let one = place.tillerman(&["--sandbox", "full", "run", &format!("run {}", inner(&place, "TILLERMAN_NESTING=1"))]);
     assert!(!one.stdout.contains("inside a command"), "{one:?}");
     let two = inner(&place, "TILLERMAN_COMMAND=/a/b TILLERMAN_NESTING=1");
-    let two = place.tillerman(&["run", &format!("run {two}")]);
+    let two = place.tillerman(&["--sandbox", "full", "run", &format!("run {two}")]);
     let told = format!("{}{}", two.stdout, two.stderr);
     assert!(told.contains("inside a command"), "{told}");
     let looks = place.tillerman_with(&["tasks", "list"], &[("TILLERMAN_COMMAND", "/a/b")], "");

@@ -109,7 +109,7 @@ async fn files_that_commands_change_are_told_apart_from_those_that_tools_write()
     let made = std::fs::metadata(ground.root().join(".gitignore")).unwrap().modified().unwrap();
     eventually("the clock stands still", || made.elapsed().is_ok_and(|age| age.as_millis() > 60)).await;
     let mut boat = start_with(ground, model).await;
-    let brief = Brief { body: "Mend it.".into(), touches: vec!["src".into()], ..Brief::default() };
+    let brief = Brief { body: "Mend it.".into(), touches: vec![".".into()], ..Brief::default() };
     boat.runtime.dispatch(&boat.session, brief).await.unwrap();
     let report = boat.task_ended(1).await;
     boat.idle().await;

@@ -113,7 +113,11 @@ impl Ground {
 
 /// Walls of one kind, built by the program itself.
 pub fn settings(bounds: Bounds, tier: Tier) -> WallSettings {
-    WallSettings { program: env!("CARGO_BIN_EXE_tillerman").into(), only: Some(tier), ..WallSettings::new(bounds) }
+    WallSettings {
+        program: Some(env!("CARGO_BIN_EXE_tillerman").into()),
+        only: Some(tier),
+        ..WallSettings::new(bounds)
+    }
 }
 
 pub fn text(finished: &Finished) -> String {

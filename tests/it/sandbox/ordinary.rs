@@ -123,7 +123,7 @@ async fn p12_a_file_without_end_meets_a_limit() {
 async fn s17_without_walls_nothing_runs_and_it_is_said() {
     let ground = Ground::new();
     let wanted = settings(Bounds { base: ground.path(""), ..Bounds::default() }, Tier::Full);
-    let walls = Walls::around(sandbox::WallSettings { program: "/bin/false".into(), ..wanted });
+    let walls = Walls::around(sandbox::WallSettings { program: Some("/bin/false".into()), ..wanted });
     let command = Command { walls, ..ground.command("touch ran") };
     let run = sandbox::run(&command, &ground.limits, &ground.cancel, &mut |_| {}).await;
     let error = run.unwrap_err().to_string();

@@ -13,6 +13,7 @@ mod python;
 mod search;
 mod shell;
 mod todo;
+mod walls;
 
 use std::fs;
 use std::path::PathBuf;
