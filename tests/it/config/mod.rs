@@ -3,6 +3,7 @@
 mod cast;
 mod compaction;
 mod init;
+mod strange;
 mod trust;
 
 use std::collections::BTreeMap;
