@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command as Program, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use rustix::net::{
@@ -23,8 +23,8 @@ use super::{Command, Limits, SandboxError, spawn, sweep, warden};
 /// Longest wait for walls.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Wardens that were told to end, until they have.
-static ENDING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+/// Looks at a warden that was told to end, two milliseconds apart, before it is killed.
+const LOOKS: usize = 500;
 
 /// A warden. Dropping it ends the warden and removes what stood for protected paths.
 #[derive(Debug)]
@@ -40,7 +40,6 @@ pub(super) struct Keeper {
 impl Keeper {
     /// Starts a warden for the strongest walls that can be built.
     pub(super) fn start(settings: &WallSettings) -> Result<Keeper, String> {
-        gather(None);
         let mut notes = Vec::new();
         let mut bounds = settings.bounds.clone();
         let granted = Granted::make(&bounds).map_err(|error| format!("what may be written cannot be made: {error}"))?;
@@ -104,15 +103,23 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.socket = None;
-        gather(self.child.take());
+        self.child.take().into_iter().for_each(gather);
     }
 }
 
-/// Waits for wardens that have ended, and for this one when it will.
-fn gather(child: Option<Child>) {
-    let mut ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);
-    ending.extend(child);
-    ending.retain_mut(|child| child.try_wait().is_ok_and(|ended| ended.is_none()));
+/// Waits for a warden that was told to end, where nobody else has to wait. At the end of the program others wait for it.
+fn gather(mut child: Child) {
+    let wait = move || {
+        for _ in 0..LOOKS {
+            match child.try_wait() {
+                Ok(None) => thread::park_timeout(Duration::from_millis(2)),
+                _ => return,
+            }
+        }
+        let _ = child.kill().and_then(|()| child.wait());
+    };
+    // Without a thread the warden ends all the same.
+    let _ = thread::Builder::new().name("warden's end".to_owned()).spawn(wait);
 }
 
 fn start(settings: &WallSettings, plan: &Plan) -> Result<(OwnedFd, Child), String> {
@@ -139,13 +146,13 @@ fn start(settings: &WallSettings, plan: &Plan) -> Result<(OwnedFd, Child), Strin
     match (told, heard, report.split_at_checked(1)) {
         (Ok(()), Ok(_), Some(("+", _))) => Ok((ours, child)),
         (_, _, Some(("-", why))) => {
-            gather(Some(child));
+            gather(child);
             Err(why.to_owned())
         }
         (told, _, _) => {
             drop(ours);
             let _ = child.kill();
-            gather(Some(child));
+            gather(child);
             Err(told.err().unwrap_or_else(|| "the warden died, or said nothing".to_owned()))
         }
     }

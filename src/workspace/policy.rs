@@ -43,6 +43,8 @@ pub struct PathPolicy {
     protected: Vec<PathBuf>,
     /// Every path is a write root, so no handle confines it.
     everywhere: bool,
+    /// Write roots that did not exist when they were added: an empty file there only keeps the place for commands.
+    absent: Vec<PathBuf>,
 }
 
 /// A file that was written.
@@ -88,7 +90,7 @@ impl PathPolicy {
         let write = profile.write(&base.path).into_iter().map(Root::at).collect();
         let protected = profile.protected(&base.path);
         let everywhere = profile.writes_everywhere();
-        PathPolicy { profile, base, guarded, read: Vec::new(), write, protected, everywhere }
+        PathPolicy { profile, base, guarded, read: Vec::new(), write, protected, everywhere, absent: Vec::new() }
     }
 
     /// Lets `root` be read as well; it need not exist yet.
@@ -99,7 +101,11 @@ impl PathPolicy {
 
     /// Lets `root`, a folder or a file, be read and written as well; it need not exist yet.
     pub fn with_write(mut self, root: &Path) -> PathPolicy {
-        self.write.push(Root::at(root::settled(&self.base.path.join(root))));
+        let path = root::settled(&self.base.path.join(root));
+        if !path.exists() {
+            self.absent.push(path.clone());
+        }
+        self.write.push(Root::at(path));
         self
     }
 
@@ -233,7 +239,9 @@ impl PathPolicy {
         let place = place.with_parents().map_err(|error| self.refuse(path, error))?;
         self.judge(path, &place.path())?;
         replace::replace(&place, old.as_ref(), bytes).map_err(|error| self.refuse(path, error))?;
-        Ok(Written { created: old.is_none(), path: place.path() })
+        let path = place.path();
+        let kept = old.is_some_and(|old| old.size() > 0 || !self.absent.contains(&path));
+        Ok(Written { created: !kept, path })
     }
 
     /// The path as it would be written, judged by its text alone: two spellings of one file give the same.

@@ -4,8 +4,8 @@ use serde_json::json;
 use tillerman::task::Brief;
 use tillerman::tools::Enabled;
 
-use super::{Ask, Boat, boat_with, calls, played, read, says};
-use crate::tools::jobs::{pid, until_dead};
+use super::{Ask, Boat, boat_with, calls, eventually, played, read, says};
+use crate::story::processes;
 
 /// Every agent makes its call and answers what came of it.
 async fn boat_that(tool: &'static str, args: serde_json::Value) -> Boat {
@@ -25,30 +25,38 @@ fn task() -> Brief {
     Brief { body: "Do it.".into(), ..Brief::default() }
 }
 
+/// How many commands nap for a time that no other test, nor another run of this one, takes.
+async fn until_nap(nap: &str, expected: usize) {
+    let napping = || processes(nap).iter().filter(|line| line.starts_with("sleep")).count() == expected;
+    eventually("the wrong number of jobs runs", napping).await;
+}
+
 #[tokio::test]
 async fn p06_p07_a_job_outlives_the_turn_and_ends_with_the_program() {
-    let mut boat = boat_that("jobs", json!({ "command": "echo $$ > pid; sleep 300" })).await;
+    let nap = format!("sleep 305.{}", std::process::id());
+    let mut boat = boat_that("jobs", json!({ "command": &nap })).await;
     assert_eq!(boat.answer("go").await, "started as job 1");
-    let process = pid(&boat.ground.root().join("pid")).await;
+    until_nap(&nap, 1).await;
     let rows = boat.runtime.jobs(&boat.session);
     assert_eq!(rows.iter().map(|row| (row.id, row.ended.clone())).collect::<Vec<_>>(), [(1, None)]);
-    std::fs::remove_file(boat.ground.root().join("pid")).unwrap();
     assert_eq!(boat.answer("again").await, "started as job 2");
-    let other = pid(&boat.ground.root().join("pid")).await;
+    until_nap(&nap, 2).await;
     let killed = boat.runtime.kill_job(&boat.session, 1).await.unwrap();
     assert_eq!(killed.ended.as_deref(), Some("stopped"));
-    until_dead(process).await;
+    until_nap(&nap, 1).await;
     assert_eq!(boat.runtime.kill_job(&boat.session, 9).await, None);
     boat.runtime.shutdown().await;
-    until_dead(other).await;
+    until_nap(&nap, 0).await;
 }
 
 #[tokio::test]
 async fn p07_the_jobs_of_a_worker_end_with_its_task() {
-    let mut boat = boat_that("jobs", json!({ "command": "echo $$ > \"$PWD/.tasks/t_001/pid\"; sleep 300" })).await;
+    let nap = format!("sleep 306.{}", std::process::id());
+    let command = format!("touch \"$PWD/.tasks/t_001/began\"; {nap}");
+    let mut boat = boat_that("jobs", json!({ "command": command })).await;
     boat.runtime.dispatch(&boat.session, task()).await.unwrap();
     assert_eq!(boat.task_ended(1).await.answer, "started as job 1");
-    until_dead(pid(&boat.ground.root().join(".tasks/t_001/pid")).await).await;
+    until_nap(&nap, 0).await;
     assert_eq!(boat.runtime.jobs(&boat.session), []);
 }
 
