@@ -8,7 +8,8 @@ use super::schema;
 /// Objects under which some models put the arguments.
 const WRAPPERS: [&str; 5] = ["arguments", "args", "input", "parameters", "params"];
 
-/// A field's other names: what models write, and what the field is called.
+/// A field's other names: what models write, and what the field is called; nothing for what other runtimes ask and ours
+/// need not know.
 pub(super) type Synonyms = &'static [(&'static str, &'static str)];
 
 /// Brings `value` closer to `schema` and answers what was changed, one line each.
@@ -68,6 +69,11 @@ fn rename(object: &mut Map<String, Value>, schema: &Value, synonyms: Synonyms, n
         let spelled = schema::fields(schema).find(|field| fold(field) == folded);
         let named = || synonyms.iter().find(|(other, _)| fold(other) == folded).map(|(_, field)| *field);
         let Some(field) = spelled.or_else(named) else { continue };
+        if field.is_empty() {
+            object.remove(&name);
+            notes.push(format!("{name} was left out"));
+            continue;
+        }
         if object.contains_key(field) || schema::property(schema, field).is_none() {
             continue;
         }

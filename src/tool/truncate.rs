@@ -136,7 +136,11 @@ pub fn artifact(cx: &ToolContext) -> PathBuf {
     [first.clone()].into_iter().chain(more).find(|path| !path.exists()).unwrap_or(first)
 }
 
-fn keep(text: &str, cx: &ToolContext) -> io::Result<PathBuf> {
+/// Puts a whole text into a file of the call's artifacts and answers where it is.
+///
+/// # Errors
+/// What the system said; the file may then have a part of it.
+pub fn keep(text: &str, cx: &ToolContext) -> io::Result<PathBuf> {
     DirBuilder::new().recursive(true).mode(0o700).create(&cx.artifacts)?;
     let path = artifact(cx);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
