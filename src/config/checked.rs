@@ -183,6 +183,13 @@ impl<'a> Checked<'a> {
         Ok(budget)
     }
 
+    /// What all tasks of a day may use together.
+    pub(super) fn fleet_budget(&self) -> Result<Budget, ConfigError> {
+        let parts =
+            [("usd", "fleet_usd"), ("tokens", "fleet_tokens"), ("minutes", "fleet_minutes"), ("turns", "fleet_turns")];
+        self.budget(parts)
+    }
+
     pub(super) fn worker_budget(&self) -> Result<Budget, ConfigError> {
         self.budget([("usd", "worker_usd"), ("tokens", "worker_tokens"), ("minutes", "worker_minutes")])
     }

@@ -53,6 +53,7 @@ pub(super) const KEYS: &[Key] = &[
     key("steer_boundary", Some("call"), true),
     key("keep_follow_ups", Some("false"), true),
     key("tools", Some("default"), true),
+    key("fetch_hosts", None, false),
     key("shell_timeout", None, false),
     key("at_deadline", Some("background"), false),
     key("output", Some("default"), true),

@@ -5,6 +5,7 @@ mod cast;
 mod checked;
 mod compaction;
 mod dotenv;
+mod hosts;
 mod init;
 mod keys;
 mod permissions;
@@ -26,7 +27,7 @@ use crate::model::recording::Recorder;
 use crate::secret::Secrets;
 use crate::tools::gate::{Ground, NoRule};
 use crate::tools::preset::Preset;
-use crate::tools::{Enabled, NoSuchTool};
+use crate::tools::{Enabled, Hosts, NoSuchTool};
 use crate::workspace::Workspace;
 use crate::workspace::guarded::Guarded;
 use crate::workspace::policy::Profile;
@@ -86,6 +87,8 @@ pub struct Config {
     pub guarded: Guarded,
     /// The tools that agents have.
     pub tools: Enabled,
+    /// Hosts that pages may be fetched from although they are not on the public internet.
+    pub fetch_hosts: Hosts,
     /// When journals are forced to the disk.
     pub durability: Durability,
     /// Bytes that sessions, traces, logs and full outputs may take before old ones of the last three go; 0 for any.
@@ -304,12 +307,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     warnings.extend(ids.filter_map(|id| models.doubt(id)));
     Ok(Config {
         worker_budget: checked.worker_budget()?,
-        fleet: checked.budget([
-            ("usd", "fleet_usd"),
-            ("tokens", "fleet_tokens"),
-            ("minutes", "fleet_minutes"),
-            ("turns", "fleet_turns"),
-        ])?,
+        fleet: checked.fleet_budget()?,
         whole: Budget::default(),
         crew: checked.crew()?,
         agents: Agents { foreign: foreign_agents(env), ..checked.agents(workspace.root())? },
@@ -322,6 +320,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         guarded: Guarded::of(workspace.home(), &|name| env(name).map(OsString::from)),
         tools: checked.tools()?,
         permissions: checked.permissions(flags, ground)?,
+        fetch_hosts: checked.fetch_hosts(workspace.home(), &mut warnings)?,
         durability: checked.durability()?,
         disk_quota: checked.number("disk_quota", 0..=1 << 30)?.unwrap_or_default() << 20,
         nesting: checked.number("nesting", 0..=8)?.unwrap_or_default(),

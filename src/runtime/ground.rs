@@ -89,6 +89,7 @@ fn settings(site: &Site, policy: Arc<PathPolicy>, ground: Option<Ground>) -> Too
     settings.output = site.config.output.files;
     settings.shell.output = site.config.output.commands;
     settings.shell.limits.time = site.config.shell_timeout;
+    settings.fetch.hosts = site.config.fetch_hosts.clone();
     if let Some(Ground { walls, scratch }) = ground {
         settings.shell.walls = walls;
         settings.shell.environment = settings.shell.environment.with("TMPDIR", &scratch.path().to_string_lossy());

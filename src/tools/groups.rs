@@ -23,6 +23,7 @@ pub const GROUPS: &[Group] = &[
     usual("history", &["history_read", "history_search"]),
     usual("skills", &["load_skill"]),
     extra("basics", &["calculator", "current_time", "system_info"]),
+    extra("web", &["fetch_url"]),
     extra("files", &["create_directory", "glob"]),
     extra("jobs", &["jobs"]),
     extra("notes", &["search_notes"]),

@@ -5,6 +5,7 @@ pub mod changed;
 mod create_directory;
 mod current_time;
 mod edit_file;
+mod fetch_url;
 mod files;
 pub mod gate;
 mod glob;
@@ -35,6 +36,7 @@ use crate::tool::{OutputPolicy, Tool};
 use crate::workspace::policy::PathPolicy;
 use crate::workspace::scratch::Scratch;
 
+pub use self::fetch_url::{FetchSettings, Hosts, Lookup};
 pub use self::groups::{Enabled, GROUPS, Group, NoSuchTool};
 use self::jobs::Jobs;
 use self::read_log::ReadLog;
@@ -46,6 +48,8 @@ pub struct ToolSettings {
     pub policy: Arc<PathPolicy>,
     /// Of commands.
     pub shell: ShellSettings,
+    /// Of pages.
+    pub fetch: FetchSettings,
     /// How much of a file, a listing or a search the model reads.
     pub output: OutputPolicy,
     /// The file of the list of what is to do; made on first use.
@@ -78,7 +82,8 @@ impl ToolSettings {
     pub fn new(policy: Arc<PathPolicy>) -> ToolSettings {
         let todo = policy.base().join("memory/todo.md");
         let (shell, output, jobs) = (ShellSettings::default(), OutputPolicy::HEAD, Arc::default());
-        ToolSettings { policy, shell, output, todo, jobs }
+        let fetch = FetchSettings::default();
+        ToolSettings { policy, shell, fetch, output, todo, jobs }
     }
 }
 
@@ -122,6 +127,7 @@ fn make(name: &str, settings: &ToolSettings, log: &Arc<ReadLog>) -> Option<Arc<d
         "create_directory" => Arc::new(create_directory::CreateDirectory::new(policy())),
         "current_time" => Arc::new(current_time::CurrentTime),
         "edit_file" => Arc::new(edit_file::EditFile::new(policy(), log())),
+        "fetch_url" => Arc::new(fetch_url::FetchUrl::new(settings.fetch.clone())),
         "glob" => Arc::new(glob::Glob::new(policy())),
         "grep" => Arc::new(grep::Grep::new(policy(), settings.output)),
         "jobs" => Arc::new(jobs::JobsTool::new(Arc::clone(&settings.jobs), policy(), settings.shell.clone())),

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use tillerman::config;
 use tillerman::model::ModelId;
-use tillerman::tools::Enabled;
+use tillerman::tools::{Enabled, Hosts};
 use tillerman::workspace::Workspace;
 
 use super::{Scene, front};
@@ -49,6 +49,26 @@ fn a_strange_workspace_cannot_choose_a_scripted_model() {
             "scripted/evil.json"
         );
     }
+}
+
+/// T01, N12: what a workspace opens, its text could be told by.
+#[test]
+fn hosts_are_opened_by_a_person_alone() {
+    let hosts = |scene: &Scene| scene.config().fetch_hosts;
+    let wiki = Hosts::read(&["wiki.corp.example"]).unwrap();
+    let scene = Scene::new().file("home/config.yaml", "fetch_hosts: [wiki.corp.example]");
+    assert_eq!(hosts(&scene), wiki);
+    let scene = Scene::new().file("ws/config.md", &front("fetch_hosts: wiki.corp.example"));
+    assert_eq!(hosts(&scene), Hosts::default());
+    let scene = scene.trusted();
+    assert_eq!(
+        (hosts(&scene), scene.warnings()),
+        (
+            Hosts::default(),
+            vec!["fetch_hosts in ws/config.md line 2 not used: it counts in ~/.tillerman/config.yaml alone".to_owned(),]
+        )
+    );
+    assert_eq!(hosts(&Scene::new().env("TILLERMAN_FETCH_HOSTS", "wiki.corp.example")), wiki);
 }
 
 /// T01: what is usually off may reach further than what is on.

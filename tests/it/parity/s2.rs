@@ -40,7 +40,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S2-35", "tools::presets::s2_35_s3_62_commands_have_30_seconds_where_the_presets_say_so"),
     tested("S2-36", "tools::presets::s0_37_s2_36_s3_42_each_preset_keeps_its_part_of_a_long_output"),
     tested("S2-37", "tools::python::s2_37_an_interpreter_keeps_its_variables_and_shows_the_last_value"),
-    later("S2-38", "the extra tools"),
+    tested("S2-38", "tools::fetch::bodies::s2_38_a_page_comes_as_markdown_and_its_first_5000_characters"),
     tested("S2-39", "tools::presets::s2_39_a_file_is_shown_up_to_10000_bytes_and_is_read_on_from_there"),
     tested("S2-40", "policy::a_profile_says_where_writing_is_allowed"),
     later("S2-41", "knowledge search"),

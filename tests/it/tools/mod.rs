@@ -3,6 +3,7 @@
 mod basics;
 mod calculator;
 mod edit;
+mod fetch;
 mod files;
 mod folders;
 mod groups;
