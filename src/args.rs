@@ -3,6 +3,7 @@
 mod compaction;
 mod sessions;
 mod tasks;
+mod tools;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 pub use self::compaction::Compaction;
 pub use self::sessions::{Form, Sessions, Trash};
 pub use self::tasks::Tasks;
+pub use self::tools::Tools;
 use crate::terminal::{ColorChoice, exit::Exit};
 
 /// One agent at the tiller, a crew of background workers below.
@@ -177,6 +179,15 @@ pub enum Command {
         /// What to do; the list when not given.
         #[command(subcommand)]
         command: Option<Compaction>,
+        /// Write JSON instead of text.
+        #[arg(long, global = true)]
+        json: bool,
+    },
+    /// Look at the tools that agents have, and run one without an agent.
+    Tool {
+        /// What to do; the list when not given.
+        #[command(subcommand)]
+        command: Option<Tools>,
         /// Write JSON instead of text.
         #[arg(long, global = true)]
         json: bool,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use tempfile::TempDir;
-use tillerman::args::{Args, Command, Common, Compaction, Most, Sessions, Tasks};
+use tillerman::args::{Args, Command, Common, Compaction, Most, Sessions, Tasks, Tools};
 use tillerman::cli;
 use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
@@ -100,6 +100,7 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
             shown.unwrap_or_else(|error| complain(error.exit, &error.why))
         }
         Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
+        Some(Command::Tool { command, json }) => tools(&common, command.unwrap_or(Tools::List), json).await,
         Some(Command::Init { dir }) => init(&common, dir),
     }
 }
@@ -221,6 +222,19 @@ fn compaction(common: &Common, command: Option<Compaction>, json: bool) -> Exit 
     let (workspace, session, limits) = (&config.workspace, common.session.as_deref(), &config.main);
     let setup = cli::compaction::Setup { workspace, session, limits, look: look(common, &io::stdout()), json };
     match cli::compaction::compaction(&command.unwrap_or(Compaction::List), &setup) {
+        Ok(exit) => exit,
+        Err(error) if error.nobody_reads() => Exit::Done,
+        Err(error) => complain(error.exit(), &error.to_string()),
+    }
+}
+
+async fn tools(common: &Common, command: Tools, json: bool) -> Exit {
+    let config = match cli::ready::settings(common) {
+        Ok(config) => config,
+        Err(error) => return complain(error.exit, &error.why),
+    };
+    let setup = cli::tools::Setup { config: &config, look: look(common, &io::stdout()), json };
+    match cli::tools::tools(&command, &setup).await {
         Ok(exit) => exit,
         Err(error) if error.nobody_reads() => Exit::Done,
         Err(error) => complain(error.exit(), &error.to_string()),

@@ -1,4 +1,4 @@
-//! The commands of the command line that are not the terminal: run, replay, tasks, sessions, models, demo, doctor, init.
+//! The commands of the command line that are not the terminal: run, replay, tasks, sessions, models, tool, demo, doctor, init.
 
 pub mod compaction;
 pub mod demo;
@@ -19,4 +19,5 @@ pub mod sessions;
 mod show;
 mod tail;
 pub mod tasks;
+pub mod tools;
 mod watch;

@@ -10,6 +10,7 @@ mod ask;
 mod assemble;
 mod batch;
 mod busy;
+mod by_hand;
 mod call;
 mod conduct;
 mod control;
@@ -58,6 +59,7 @@ mod yard;
 
 pub use answer::Replied;
 pub use batch::{Batch, Table};
+pub use by_hand::{ByHand, by_hand};
 pub use edit::EditError;
 pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;

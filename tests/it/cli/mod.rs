@@ -14,6 +14,7 @@ mod run;
 mod sessions;
 mod tail;
 mod tasks;
+mod tools;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! The promises of S4: MiniAgent over OpenRouter, ReAct.
 
-use super::{Promise, later, tested};
+use super::{Promise, tested};
 
 pub const PROMISES: &[Promise] = &[
     tested("S4-01", "parity::wire::s4_01_s4_03_s4_04_openrouter_takes_one_key_and_models_of_any_vendor"),
@@ -39,7 +39,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S4-34", "config::trust::the_env_file_of_a_trusted_workspace_gives_keys_below_those_of_the_environment"),
     tested("S4-35", "parity::process::s4_35_there_are_examples_and_each_says_how_to_run_it"),
     tested("S4-36", "parity::process::s4_36_doctor_checks_the_set_up_and_says_what_to_do"),
-    later("S4-37", "the tool command"),
+    tested("S4-37", "cli::tools::s4_37_a_tool_runs_without_an_agent_and_within_its_rights"),
     tested("S4-38", "parity::process::s4_38_what_the_program_logs_about_itself_is_set_by_a_variable"),
     tested("S4-39", "policy::f01_f02_f03_no_path_leads_out_of_the_workspace"),
 ];

@@ -1,0 +1,34 @@
+//! Tools without an agent, for a person who tries one: on the same ground as those of agents. Tools that command the crew
+//! or look through a conversation need one, and are not among them.
+
+use std::path::PathBuf;
+
+use super::ground;
+use super::site::Site;
+use crate::config::Config;
+use crate::skill::Skills;
+use crate::tool::Toolbox;
+use crate::tools;
+
+/// Tools that can be called, and where their full outputs go.
+pub struct ByHand {
+    /// All that can be made, those that agents do not have included.
+    pub tools: Toolbox,
+    /// The folder for what is cut; made on first use.
+    pub artifacts: PathBuf,
+}
+
+/// The tools of a main agent under these settings.
+///
+/// # Errors
+/// A sentence, when the workspace cannot be opened or nothing can be put around commands.
+pub fn by_hand(config: Config) -> Result<ByHand, String> {
+    let artifacts = config.workspace.artifacts("by-hand");
+    let skills = Skills::discover(&config.workspace);
+    let profile = config.profile;
+    let site = Site::new(config, Vec::new());
+    let policy = site.policy(profile).map_err(|error| error.to_string())?.with_read(&artifacts);
+    let settings = ground::worker(&site, policy, &artifacts)?;
+    let tools = tools::made(&settings, |_| true).into_iter().chain(skills.tool());
+    Ok(ByHand { tools: Toolbox::new(tools.collect()).map_err(|error| error.to_string())?, artifacts })
+}
