@@ -111,6 +111,10 @@ impl FetchUrl {
     }
 
     async fn fetched(&self, args: Args, cx: &ToolContext) -> Result<ToolOutput, String> {
+        // What is known to be secret leaves by no address; other things that a model knows may.
+        if cx.secrets.hide(&args.url) != args.url {
+            return Err("the URL holds a secret; nothing was sent".to_owned());
+        }
         let target = Target::read(&args.url, &self.settings.hosts)?;
         let page = way::fetch(target, &self.settings).await?;
         let url = page.target.url.clone();

@@ -238,6 +238,15 @@ async fn n11_there_is_one_reading_of_a_url() {
 }
 
 #[tokio::test]
+async fn a_known_secret_leaves_by_no_address() {
+    let mut net = Net::of(&[], |name, _| panic!("{name} was looked up"));
+    net.bench.cx.secrets = tillerman::secret::Secrets::of([("WIKI_KEY", "canary-4711-canary")]);
+    for url in ["http://example.com/?k=canary-4711-canary", "http://canary-4711-canary.example.com/"] {
+        assert_eq!(net.error(url).await, "the URL holds a secret; nothing was sent");
+    }
+}
+
+#[tokio::test]
 async fn n12_ports_of_other_services_are_shut_unless_they_are_listed() {
     let net = Net::of(&["open.test:6379", "127.0.0.1"], |_, _| vec!["10.0.0.1"]);
     for port in [22, 25, 6379, 3000, 5432, 11211] {
