@@ -61,7 +61,7 @@ pub fn is_wanted(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> boo
 /// until the other end of the socket is gone. To be called before there is a second thread.
 pub fn serve() -> ExitCode {
     match prepare() {
-        Ok((ready, socket, sockets)) => match keep(&ready, &socket, sockets) {
+        Ok((ready, socket, tree)) => match keep(&ready, &socket, tree) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         },
@@ -73,7 +73,7 @@ pub fn serve() -> ExitCode {
     }
 }
 
-fn prepare() -> Result<(Ready, OwnedFd, Option<mounts::Sockets>), String> {
+fn prepare() -> Result<(Ready, OwnedFd, Option<mounts::Tree>), String> {
     let told = |error: io::Error| error.to_string();
     let socket = kernel::above(io::stdin(), FIRST).map_err(told)?;
     let report = kernel::above(io::stdout(), FIRST).map_err(told)?;
@@ -81,7 +81,7 @@ fn prepare() -> Result<(Ready, OwnedFd, Option<mounts::Sockets>), String> {
     // A signal for the whole group at the terminal is none for us.
     rustix::process::setsid().map_err(|error| error.to_string())?;
     kernel::usual_signals();
-    let sockets = (plan.tier == Tier::Full).then(|| mounts::build(&plan)).transpose()?;
+    let tree = (plan.tier == Tier::Full).then(|| mounts::build(&plan)).transpose()?;
     std::env::set_current_dir("/").map_err(told)?;
     let rules = if plan.tier == Tier::Open { None } else { rules::rules(&plan)? };
     if rules.is_none() && (plan.tier == Tier::Landlock || plan.bounds.read.is_some()) && plan.tier != Tier::Open {
@@ -96,7 +96,7 @@ fn prepare() -> Result<(Ready, OwnedFd, Option<mounts::Sockets>), String> {
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").map_err(told)?;
     kernel::settle([null.as_fd(), null.as_fd(), null.as_fd()]).map_err(told)?;
     rustix::io::write(&report, b"+").map_err(|error| error.to_string())?;
-    Ok((ready, socket, sockets))
+    Ok((ready, socket, tree))
 }
 
 fn plan(socket: &OwnedFd) -> io::Result<Plan> {
@@ -113,7 +113,7 @@ fn plan(socket: &OwnedFd) -> io::Result<Plan> {
 }
 
 /// Has one first process ready at any time.
-fn keep(ready: &Ready, socket: &OwnedFd, mut sockets: Option<mounts::Sockets>) -> io::Result<()> {
+fn keep(ready: &Ready, socket: &OwnedFd, mut tree: Option<mounts::Tree>) -> io::Result<()> {
     let namespaces = match ready.tier {
         Tier::Full => UnshareFlags::NEWPID | UnshareFlags::NEWNS,
         _ => UnshareFlags::empty(),
@@ -136,8 +136,8 @@ fn keep(ready: &Ready, socket: &OwnedFd, mut sockets: Option<mounts::Sockets>) -
             0 => failures += 1,
             _ => failures = 0,
         }
-        if let Some(sockets) = &mut sockets {
-            sockets.mask();
+        if let Some(tree) = &mut tree {
+            tree.look_after();
         }
     }
     Err(io::Error::other("no first process stays"))

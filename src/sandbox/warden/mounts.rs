@@ -44,8 +44,15 @@ enum What {
     Nothing,
 }
 
+/// What is looked after while walls stand.
+pub(super) struct Tree {
+    sockets: Sockets,
+    /// Protected paths that something was put on.
+    fixed: Vec<PathBuf>,
+}
+
 /// A list of all sockets outside, which stays that list in a network namespace.
-pub(super) struct Sockets {
+struct Sockets {
     list: File,
     known: Vec<PathBuf>,
     spared: Vec<PathBuf>,
@@ -57,7 +64,7 @@ fn at<T>(what: &str, result: io::Result<T>) -> Result<T, String> {
 }
 
 /// Puts this process into namespaces of its own and builds the tree in them.
-pub(super) fn build(plan: &Plan) -> Result<Sockets, String> {
+pub(super) fn build(plan: &Plan) -> Result<Tree, String> {
     let list = at("/proc/net/unix", File::open("/proc/net/unix"))?;
     let mut sockets = Sockets { list, known: Vec::new(), spared: plan.bounds.write.clone() };
     let users = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
@@ -85,7 +92,31 @@ pub(super) fn build(plan: &Plan) -> Result<Sockets, String> {
         at(&piece.at.display().to_string(), put(piece, &pieces))?;
     }
     sockets.mask();
-    Ok(sockets)
+    let fixed = pieces.into_iter().filter(|piece| matches!(piece.what, What::Fixed(_))).map(|piece| piece.at);
+    Ok(Tree { sockets, fixed: fixed.collect() })
+}
+
+impl Tree {
+    /// Between commands: covers sockets that are new, and puts walls again before protected paths that somebody outside
+    /// has replaced, as an editor does that saves. What was put there went with the file that was there before.
+    pub(super) fn look_after(&mut self) {
+        self.sockets.mask();
+        for path in self.fixed.iter().filter(|path| is_bare(path)) {
+            let again = copy(path, false).and_then(|tree| {
+                kernel::set_mount(tree.as_fd(), MountAttrFlags::MOUNT_ATTR_RDONLY, true)?;
+                attach(&tree, path)
+            });
+            // Nothing may be there just now; then it is looked at again.
+            drop(again);
+        }
+    }
+}
+
+/// Whether something is there, and nothing was put on it.
+fn is_bare(path: &Path) -> bool {
+    use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
+    let seen = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS);
+    seen.is_ok_and(|seen| !seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 /// All that is put into the tree, taken from the tree as it was, outermost first.
@@ -264,7 +295,7 @@ fn new_devices(devices: Vec<(PathBuf, OwnedFd)>) -> io::Result<()> {
 
 impl Sockets {
     /// Covers the sockets outside of what is granted that somebody listens at and that are not covered yet.
-    pub(super) fn mask(&mut self) {
+    fn mask(&mut self) {
         let mut text = Vec::new();
         if self.list.rewind().and_then(|()| self.list.read_to_end(&mut text)).is_err() {
             return;

@@ -282,7 +282,8 @@ async fn r08_ten_thousand_dispatches_in_one_turn_make_64_tasks_and_the_rest_is_t
     boat.say("go").await;
     tokio::time::timeout(5 * PATIENCE, boat.runtime.idle()).await.expect("it never became idle");
     let said = boat.runtime.transcript(&boat.session).await.unwrap();
-    assert!(said.iter().any(|message| message.text() == "9936 refused"));
+    let texts: Vec<String> = said.iter().map(|message| message.text()).filter(|text| text.len() < 99).collect();
+    assert!(texts.iter().any(|text| text == "9936 refused"), "{texts:?}");
     let rows = boat.runtime.tasks().await;
     assert_eq!((rows.len(), rows.iter().filter(|row| row.status == TaskStatus::Done).count()), (64, 64));
 }

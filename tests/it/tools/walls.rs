@@ -245,3 +245,19 @@ async fn s23_f16_f17_files_and_commands_have_one_verdict_for_each_path() {
     }
     assert!(wrong.is_empty(), "[read, write, edit, cat, echo >]:\n{}", wrong.join("\n"));
 }
+
+#[tokio::test]
+async fn f18_f19_a_protected_file_that_an_editor_replaces_stays_protected() {
+    let ground = Ground::new(Agent::Main(Profile::WorkspaceWrite));
+    let (config, other) = (ground.root.join("home/ws/config.md"), ground.root.join("outside/new"));
+    let write = || ground.call("shell", json!({"command": "echo by a command > config.md"}));
+    write().await;
+    fs::write(&other, "by an editor\n").unwrap();
+    fs::rename(&other, &config).unwrap();
+    // The walls of the next command stand already; those of the one after it know of the new file.
+    ground.call("shell", json!({"command": "true"})).await;
+    ground.call("shell", json!({"command": "true"})).await;
+    let refused = write().await.unwrap();
+    assert!(refused.contains("Read-only file system") && refused.contains("[commands may write in"), "{refused}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), "by an editor\n");
+}
