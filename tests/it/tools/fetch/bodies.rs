@@ -172,7 +172,7 @@ async fn n16_nesting_of_any_depth_and_dress_is_flattened() {
             "<rt>",
             "<a><button>",
         ]
-        .map(|open| (open, 10_000)),
+        .map(|open| (open, 3_000)),
     ) {
         let server = Server::list([deep(open, times)]);
         let told = Net::here().bench.call("fetch_url", json!({ "url": server.base_url(), "limit": 50_000 })).await;
