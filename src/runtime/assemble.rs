@@ -1,6 +1,7 @@
 //! Builds the agent of one run from the files of this moment: prompt, model, tools with their rights, limits. What the
 //! main agent sees and a worker does not (S3-57) is decided in `prompt`; what each may write, here (C-3, S3-58).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::control::{self, Control};
@@ -174,11 +175,19 @@ pub(super) fn raisable(site: &Site, brief: &Brief) -> Budget {
 }
 
 fn rights(site: &Site, task: &Task) -> Result<PathPolicy, String> {
-    let root = site.config.workspace.root();
-    let profile = site.config.profile;
-    let policy = site.policy(profile).map_err(text)?.narrowed().with_write(task.dir.path());
-    let touches = task.brief.touches.iter().filter(|_| profile != Profile::ReadOnly);
-    Ok(touches.fold(policy, |policy, path| policy.with_write(&root.join(path))))
+    let policy = site.policy(site.config.profile).map_err(text)?.narrowed().with_write(task.dir.path());
+    let granted = granted(site, &task.brief)?;
+    Ok(granted.iter().fold(policy, |policy, path| policy.with_write(path)))
+}
+
+/// What a brief lets its worker write, without links: nothing that the main agent may not write itself.
+pub(super) fn granted(site: &Site, brief: &Brief) -> Result<Vec<PathBuf>, String> {
+    if site.config.profile == Profile::ReadOnly {
+        return Ok(Vec::new());
+    }
+    let own = site.policy(site.config.profile).map_err(text)?;
+    let granted = brief.touches.iter().map(|path| own.may_write(path));
+    granted.collect::<Result<_, _>>().map_err(|error| format!("touches: {error}"))
 }
 
 fn own_tools(site: &Site, mut settings: ToolSettings, role: Option<&Role>) -> Vec<Arc<dyn Tool>> {

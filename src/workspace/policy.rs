@@ -244,6 +244,16 @@ impl PathPolicy {
         Ok(Written { created: !kept, path })
     }
 
+    /// Where a file or a folder really lies, or would lie, that may be written.
+    ///
+    /// # Errors
+    /// Any [`PathError`] that says why it may not.
+    pub fn may_write(&self, path: &str) -> Result<PathBuf, PathError> {
+        let real = root::settled(&self.normal(path));
+        self.absolute(path)?;
+        self.judge(path, &real).map(|()| real)
+    }
+
     /// The path as it would be written, judged by its text alone: two spellings of one file give the same.
     pub fn normal(&self, path: &str) -> PathBuf {
         let mut normal = PathBuf::new();

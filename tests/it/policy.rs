@@ -248,6 +248,28 @@ fn f19_f21_what_starts_by_itself_and_what_the_runtime_owns_stays_as_it_is() {
 }
 
 #[test]
+fn what_may_be_granted_is_what_may_be_written() {
+    let ground = Ground::new();
+    symlink(&ground.root, ground.ws().join("way-out")).unwrap();
+    let policy = ground.policy(Profile::WorkspaceWrite).guarding(&guarded(&ground));
+    let table = [
+        (".", "ok"),
+        ("src/new/folder", "ok"),
+        ("..", "outside"),
+        ("way-out/outside", "outside"),
+        ("way-out", "outside"),
+        ("skills/evil", "protected"),
+        ("config.md", "protected"),
+        (".git/hooks/pre-commit", "protected"),
+        ("key-link", "hidden"),
+        ("a\0b", "unusable"),
+    ];
+    for (path, expected) in table {
+        assert_eq!((path, verdict(&policy.may_write(path))), (path, expected));
+    }
+}
+
+#[test]
 fn bounds_are_the_rights_as_data() {
     let ground = Ground::new();
     fs::create_dir_all(ground.ws().join("vendor/lib/.git")).unwrap();

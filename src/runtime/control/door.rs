@@ -143,6 +143,7 @@ impl Door {
     /// A role or a model that does not exist, or a budget that nobody can hold, is refused here, where somebody can still
     /// name another. Answers with the model and the budget.
     async fn fits(&self, brief: &Brief) -> Result<(ModelId, Budget), ControlError> {
+        assemble::granted(&self.site, brief).map_err(ControlError::Unfit)?;
         let config = &self.site.config;
         if brief.agent.is_none() && brief.model.is_none() && config.cast.worker.is_none() {
             // At once: dispatches side by side keep their order.

@@ -134,6 +134,8 @@ async fn a_brief_that_cannot_be_is_refused_before_it_is_a_task() {
         (with_model, "nowhere"),
         (outside("/etc"), "touches names /etc; name paths below the workspace, relative to it"),
         (outside("src/../.."), "touches names src/../..; name paths below the workspace, relative to it"),
+        (outside("skills/evil"), "touches: skills/evil may not be written: it belongs to the runtime"),
+        (outside(".git/hooks"), "touches: .git/hooks may not be written: git takes programs from it"),
     ] {
         let refusal = boat.runtime.dispatch(&boat.session, brief).await.unwrap_err().to_string();
         assert!(refusal.contains(words), "{refusal}");
