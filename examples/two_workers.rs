@@ -2,13 +2,26 @@
 //! `cargo run --example two_workers`
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
+use std::process::ExitCode;
+
 use tillerman::config::{self, Flags};
 use tillerman::runtime::{News, Open, Runtime};
+#[cfg(target_os = "linux")]
+use tillerman::sandbox::warden;
 use tillerman::task::Brief;
 use tillerman::workspace::Workspace;
 
+fn main() -> anyhow::Result<ExitCode> {
+    // Walls around commands are built by this same program, which is started for that before there is a second thread.
+    #[cfg(target_os = "linux")]
+    if warden::is_wanted(std::env::args_os()) {
+        return Ok(warden::serve());
+    }
+    work().map(|()| ExitCode::SUCCESS)
+}
+
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn work() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let workspace = Workspace::open(folder.path(), &folder.path().join(".home"))?;
     let flags = Flags { model: Some("pilot/pilot".into()), trust: true, ..Flags::default() };
