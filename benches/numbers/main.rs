@@ -1,12 +1,14 @@
 //! Measures what DESIGN promises in figures and prints it as a Markdown table: `cargo bench --bench numbers`.
 //! With `-- compare OLD NEW` it measures only the start, of other builds, in turn; with `-- journal` only the sessions,
-//! with `-- limits` only the ledger and the judge of progress, with `-- walls` only the walls around commands.
+//! with `-- limits` only the ledger and the judge of progress, with `-- walls` only the walls around commands, with `-- secrets` only
+//! what it costs to hide secrets, with `-- turns` only the turns of a run.
 //! See docs/numbers.md for how each figure comes about.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot be made should stop, loudly")]
 
 mod compare;
 mod crew;
 mod ends;
+mod hush;
 mod journal;
 mod limits;
 mod process;
@@ -41,6 +43,14 @@ fn main() {
         table::head();
         return walls::measure();
     }
+    if words.get(1).is_some_and(|word| word == process::TURNS) {
+        table::head();
+        return process::turns();
+    }
+    if words.get(1).is_some_and(|word| word == hush::WORD) {
+        table::head();
+        return hush::measure();
+    }
     if let [_, word, binaries @ ..] = words.as_slice()
         && word == compare::WORD
     {
@@ -56,4 +66,5 @@ fn main() {
     limits::measure();
     stream::measure();
     tokens::measure();
+    hush::measure();
 }
