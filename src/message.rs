@@ -2,6 +2,7 @@
 
 mod budget;
 mod hushed;
+mod image;
 mod money;
 
 use std::collections::HashSet;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::budget::{Budget, BudgetError, Change};
+pub use self::image::{Image, ImageKind, Unfit};
 pub use self::money::{Bill, Spent, Tally, Usd};
 
 /// Who speaks in a [`Message`]. The system prompt is no message; it travels beside them.
@@ -73,15 +75,6 @@ pub struct Opaque {
     pub model: String,
     /// Signature, encrypted content or whatever the provider wants to see again.
     pub data: Value,
-}
-
-/// A picture in a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
-    /// MIME type, for example `image/png`.
-    pub media_type: String,
-    /// The bytes in standard base64.
-    pub data: String,
 }
 
 /// Names one tool call within a conversation; chosen by the provider, made unique by us.
@@ -239,7 +232,26 @@ impl Message {
 
     /// A user message that answers one call.
     pub fn result(result: ToolResult) -> Message {
-        Message { role: Role::User, blocks: vec![Block::Result(result)] }
+        Message::showing(result, vec![])
+    }
+
+    /// A user message that answers one call and shows pictures: those right behind a result are its own.
+    pub fn showing(result: ToolResult, images: Vec<Image>) -> Message {
+        let images = images.into_iter().map(Block::Image);
+        Message { role: Role::User, blocks: std::iter::once(Block::Result(result)).chain(images).collect() }
+    }
+
+    /// The blocks in order, each result with the pictures that are its own, and all others with none.
+    pub fn parts(&self) -> impl Iterator<Item = (&Block, &[Block])> {
+        let mut rest = &self.blocks[..];
+        std::iter::from_fn(move || {
+            let (block, behind) = rest.split_first()?;
+            let is_image = |block: &&Block| matches!(block, Block::Image(_));
+            let own = if matches!(block, Block::Result(_)) { behind.iter().take_while(is_image).count() } else { 0 };
+            let own = behind.split_at(own);
+            rest = own.1;
+            Some((block, own.0))
+        })
     }
 
     /// All text blocks, joined without a separator.

@@ -21,7 +21,7 @@ use super::inbox::Inbox;
 use super::run::{Halt, Run};
 use super::think::Calls;
 use crate::event::{AgentEvent, Events};
-use crate::message::{Message, ToolCall, ToolResult};
+use crate::message::{Image, Message, ToolCall, ToolResult};
 use crate::session::{Record, Session, SessionError};
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 
@@ -101,13 +101,20 @@ pub(super) async fn act(run: &mut Run<'_>, calls: Calls) -> Result<(), Halt> {
 pub(super) fn answer_open(session: &mut Session, events: &Events, why: &str) -> Result<(), SessionError> {
     for call in session.open_calls().to_vec() {
         let result = ToolResult { call, output: why.to_owned(), details: Value::Null, is_error: true };
-        write(session, events, result, Duration::ZERO)?;
+        write(session, events, result, vec![], Duration::ZERO)?;
     }
     Ok(())
 }
 
-fn write(session: &mut Session, events: &Events, result: ToolResult, took: Duration) -> Result<(), SessionError> {
-    session.append(Record::ToolResult { message: Arc::new(Message::result(result.clone())) })?;
+/// The pictures are for the model alone; who watches reads in the output what they show.
+fn write(
+    session: &mut Session,
+    events: &Events,
+    result: ToolResult,
+    images: Vec<Image>,
+    took: Duration,
+) -> Result<(), SessionError> {
+    session.append(Record::ToolResult { message: Arc::new(Message::showing(result.clone(), images)) })?;
     events.emit(&AgentEvent::ToolFinished { result, took });
     Ok(())
 }
@@ -118,6 +125,8 @@ struct Stage {
     running: FuturesUnordered<BoxFuture<'static, Done>>,
     cancel: CancellationToken,
     panicked: Option<(String, String)>,
+    /// Pictures that were shown, and their bytes.
+    shown: (usize, usize),
 }
 
 /// A call that can be run.
@@ -147,7 +156,7 @@ impl Stage {
                 Ok(job) => job,
                 Err(output) => {
                     let result = ToolResult { call: call.id, output, details: Value::Null, is_error: true };
-                    write(run.session, run.events, result, Duration::ZERO)?;
+                    write(run.session, run.events, result, vec![], Duration::ZERO)?;
                     continue;
                 }
             };
@@ -167,7 +176,7 @@ impl Stage {
             }
         }
         let cancel = run.inbox.abort().child_token();
-        Ok(Stage { lines, running: FuturesUnordered::new(), cancel, panicked: None })
+        Ok(Stage { lines, running: FuturesUnordered::new(), cancel, panicked: None, shown: (0, 0) })
     }
 
     /// Starts the first of each line, once it is durable that they start.
@@ -198,7 +207,7 @@ impl Stage {
             for job in jobs.drain(..) {
                 let result =
                     ToolResult { call: job.call.id, output: SKIPPED.to_owned(), details: Value::Null, is_error: true };
-                write(run.session, run.events, result, Duration::ZERO)?;
+                write(run.session, run.events, result, vec![], Duration::ZERO)?;
             }
         }
         let Some(job) = jobs.pop_front() else { return Ok(()) };
@@ -232,10 +241,13 @@ impl Stage {
     /// Writes a result down and answers whether the tool panicked.
     fn finish(&mut self, run: &mut Run<'_>, done: Done) -> Result<bool, Halt> {
         let Done { call, said, took, .. } = done;
-        let mut panicked = false;
+        let (mut panicked, mut shown) = (false, Vec::new());
         let (output, details, is_error) = match said {
-            Ok(Ok(ToolOutput { text, details, parks })) => {
+            Ok(Ok(ToolOutput { text, details, images, parks })) => {
                 run.parks |= parks;
+                let all = images.len();
+                shown = self.fitting(images);
+                let text = if shown.len() < all { format!("{text}\n{NOT_SHOWN}") } else { text };
                 (text, details, false)
             }
             Ok(Err(error)) => (error.to_string(), Value::Null, true),
@@ -248,10 +260,27 @@ impl Stage {
             }
         };
         let result = ToolResult { call: call.id, output: cut_middle(output, MOST_OUTPUT), details, is_error };
-        write(run.session, run.events, result, took)?;
+        write(run.session, run.events, result, shown, took)?;
         Ok(panicked)
     }
+
+    /// Those of the pictures that still fit into one request.
+    fn fitting(&mut self, images: Vec<Image>) -> Vec<Image> {
+        let (count, bytes) = &mut self.shown;
+        let mut fits = |image: &Image| {
+            let fits = *count < Image::MOST && *bytes + image.bytes() <= Image::TOTAL;
+            if fits {
+                *count += 1;
+                *bytes += image.bytes();
+            }
+            fits
+        };
+        images.into_iter().filter(|image| fits(image)).collect()
+    }
 }
+
+/// Said of a picture that came with too many others.
+const NOT_SHOWN: &str = "[image left out: the other calls showed as many as go together; ask for it again]";
 
 /// The answer to a call that did not end.
 fn endless(tool: &str) -> ToolError {

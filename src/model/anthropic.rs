@@ -10,7 +10,7 @@ use super::draft::{Draft, plain_id, sendable};
 use super::encoded::{Transcript, field, json};
 use super::line::{Format, Line, Reading};
 use super::provider::Cache;
-use crate::message::{Block, Message, Role, Thinking, ToolSpec};
+use crate::message::{Block, Image, Message, Role, Thinking, ToolSpec};
 use reading::Events;
 
 /// A model behind an Anthropic door.
@@ -67,24 +67,21 @@ impl Anthropic {
             Role::User => begins,
             Role::Assistant => br#"{"role":"assistant","content":["#,
         };
-        for block in &message.blocks {
-            if let Some(part) = self.block(block) {
+        for (block, own) in message.parts() {
+            if let Some(part) = self.block(block, own) {
                 out.push_part(message.role, opening, &part, matches!(block, Block::Result(_)));
             }
         }
     }
 
-    /// A block in the format; `None` for one that is empty or not for this model.
-    fn block(&self, block: &Block) -> Option<Vec<u8>> {
+    /// A block in the format, a result with its pictures; `None` for one that is empty or not for this model.
+    fn block(&self, block: &Block, own: &[Block]) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         match block {
             Block::Text { text } if text.trim().is_empty() => return None,
             Block::Text { text } => json(&mut out, &json!({"type": "text", "text": text})),
             Block::Thinking(thinking) => json(&mut out, &self.thinking(thinking)?),
-            Block::Image(image) => {
-                let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
-                json(&mut out, &json!({"type": "image", "source": source}));
-            }
+            Block::Image(image) => json(&mut out, &picture(image)),
             Block::Call(call) => {
                 out.extend_from_slice(b"{\"type\":\"tool_use\"");
                 field(&mut out, "id", &plain_id(&call.id));
@@ -96,7 +93,16 @@ impl Anthropic {
             }
             Block::Result(result) => {
                 let text = if result.output.trim().is_empty() { "(no output)" } else { &result.output };
-                let mut value = json!({"type": "tool_result", "tool_use_id": plain_id(&result.call), "content": text});
+                let pictures = own.iter().filter_map(|block| match block {
+                    Block::Image(image) => Some(picture(image)),
+                    Block::Text { .. } | Block::Thinking(_) | Block::Call(_) | Block::Result(_) => None,
+                });
+                let content = match own {
+                    [] => json!(text),
+                    _ => std::iter::once(json!({"type": "text", "text": text})).chain(pictures).collect(),
+                };
+                let id = plain_id(&result.call);
+                let mut value = json!({"type": "tool_result", "tool_use_id": id, "content": content});
                 if result.is_error {
                     value["is_error"] = Value::Bool(true);
                 }
@@ -116,6 +122,11 @@ impl Anthropic {
             (_, _) => None,
         }
     }
+}
+
+fn picture(image: &Image) -> Value {
+    let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+    json!({"type": "image", "source": source})
 }
 
 fn tools(specs: &[ToolSpec]) -> Vec<u8> {

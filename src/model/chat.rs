@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Request;
 use super::draft::{Draft, sendable, short_id};
 use super::encoded::{Transcript, field, json};
+use super::eyes::beside_results;
 use super::line::{Format, Line, Reading};
 use super::provider::{Cache, Reasoning};
 use crate::message::{Block, CallId, Image, Message, Role, ToolCall, ToolResult, ToolSpec};
@@ -79,7 +80,7 @@ impl Chat {
                 for result in message.results() {
                     out.insert_result(&self.result(result));
                 }
-                append_user(&mut out.bytes, message);
+                append_user(&mut out.bytes, &beside_results(message));
             }
         }
     }

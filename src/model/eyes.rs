@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::ModelId;
 use super::catalog::Models;
-use crate::message::{Block, Message};
+use crate::message::{Block, Message, ToolResult};
 
 /// Most models that are offered instead of one that sees nothing.
 const OFFERED: usize = 3;
@@ -30,15 +30,39 @@ impl Models {
     }
 }
 
-/// The message as a model reads it for which this text stands in place of every picture; `None` sees them.
+/// The message as a model reads it for which this text stands in place of every picture; `None` sees them. In place of
+/// those that a tool showed it stands in the result.
 pub(super) fn seen<'a>(message: &'a Message, instead: Option<&str>) -> Cow<'a, Message> {
-    let has_images = message.blocks.iter().any(|block| matches!(block, Block::Image(_)));
-    let Some(instead) = instead.filter(|_| has_images) else { return Cow::Borrowed(message) };
-    let block = |block: &Block| match block {
+    let Some(instead) = instead.filter(|_| has_images(&message.blocks)) else { return Cow::Borrowed(message) };
+    let blocks = message.parts().map(|(block, own)| match block {
         Block::Image(_) => Block::text(instead),
+        Block::Result(result) if !own.is_empty() => {
+            Block::Result(ToolResult { output: format!("{}\n{instead}", result.output), ..result.clone() })
+        }
         other => other.clone(),
-    };
-    Cow::Owned(Message { role: message.role, blocks: message.blocks.iter().map(block).collect() })
+    });
+    Cow::Owned(Message { role: message.role, blocks: blocks.collect() })
+}
+
+/// The message for a format whose results hold only text: pictures that a tool showed stand behind all results, under a
+/// line that names their call.
+pub(super) fn beside_results(message: &Message) -> Cow<'_, Message> {
+    if !has_images(&message.blocks) || message.results().next().is_none() {
+        return Cow::Borrowed(message);
+    }
+    let mut blocks = Vec::with_capacity(message.blocks.len() + 1);
+    for (block, own) in message.parts() {
+        blocks.push(block.clone());
+        if let (Block::Result(result), [_, ..]) = (block, own) {
+            blocks.push(Block::text(format!("[shown by call {}]", result.call)));
+            blocks.extend_from_slice(own);
+        }
+    }
+    Cow::Owned(Message { role: message.role, blocks })
+}
+
+fn has_images(blocks: &[Block]) -> bool {
+    blocks.iter().any(|block| matches!(block, Block::Image(_)))
 }
 
 /// What a model reads that sees nothing.

@@ -9,6 +9,7 @@ use url::Url;
 
 use super::draft::{Draft, sendable};
 use super::encoded::{Transcript, field, json};
+use super::eyes::beside_results;
 use super::line::{Format, Line, Reading};
 use super::{Fault, ModelError, Request};
 use crate::message::{Block, Message, Role, Thinking, ToolCall, ToolResult, ToolSpec};
@@ -89,7 +90,7 @@ impl Gemini {
         }
         let mut stand_in = (!proven || self.wants_proofs()).then_some(NO_PROOF);
         let mut proof = None;
-        for block in &message.blocks {
+        for block in &beside_results(message).blocks {
             let part = match block {
                 Block::Thinking(thinking) => match self.thinking(thinking).filter(|_| proven) {
                     Some(Proof::Own(part)) => Some(part),

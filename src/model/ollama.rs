@@ -10,6 +10,7 @@ use url::Url;
 
 use super::draft::{Draft, sendable};
 use super::encoded::{Transcript, field, json};
+use super::eyes::beside_results;
 use super::line::{Format, Line, Reading};
 use super::{Fault, ModelError, Request};
 use crate::message::{Block, Message, Role, ToolCall, ToolResult, ToolSpec};
@@ -87,7 +88,7 @@ impl Ollama {
                     let bytes = result_message(out, result);
                     out.insert_result(&bytes);
                 }
-                append_user(&mut out.bytes, message);
+                append_user(&mut out.bytes, &beside_results(message));
             }
         }
     }

@@ -85,8 +85,10 @@ impl Responses {
                 out.results = out.bytes.len();
             }
             Role::User => {
-                for result in message.results() {
-                    out.insert_result(&output(result));
+                for (block, own) in message.parts() {
+                    if let Block::Result(result) = block {
+                        out.insert_result(&output(result, own));
+                    }
                 }
                 append_user(&mut out.bytes, message);
             }
@@ -170,26 +172,32 @@ fn append_call(out: &mut Vec<u8>, call: &ToolCall) {
 }
 
 fn append_user(out: &mut Vec<u8>, message: &Message) {
-    let mut parts = Vec::new();
-    for block in &message.blocks {
-        match block {
-            Block::Text { text } if !text.trim().is_empty() => parts.push(json!({"type": "input_text", "text": text})),
-            Block::Image(image) => {
-                parts.push(json!({"type": "input_image", "detail": "auto", "image_url": data_url(image)}));
-            }
-            Block::Text { .. } | Block::Thinking(_) | Block::Call(_) | Block::Result(_) => {}
-        }
-    }
+    let parts: Vec<Value> = message.parts().filter_map(|(block, _)| part(block)).collect();
     if !parts.is_empty() {
         out.push(b',');
         json(out, &json!({"type": "message", "role": "user", "content": parts}));
     }
 }
 
-fn output(result: &ToolResult) -> Vec<u8> {
+/// Text or a picture, from a person or a tool.
+fn part(block: &Block) -> Option<Value> {
+    match block {
+        Block::Text { text } if !text.trim().is_empty() => Some(json!({"type": "input_text", "text": text})),
+        Block::Image(image) => Some(json!({"type": "input_image", "detail": "auto", "image_url": data_url(image)})),
+        Block::Text { .. } | Block::Thinking(_) | Block::Call(_) | Block::Result(_) => None,
+    }
+}
+
+fn output(result: &ToolResult, images: &[Block]) -> Vec<u8> {
     let text = if result.output.trim().is_empty() { "(no output)" } else { &result.output };
+    let said = match images {
+        [] => json!(text),
+        shown => {
+            std::iter::once(Block::text(text)).chain(shown.iter().cloned()).filter_map(|block| part(&block)).collect()
+        }
+    };
     let mut out = vec![b','];
-    json(&mut out, &json!({"type": "function_call_output", "call_id": plain_id(&result.call), "output": text}));
+    json(&mut out, &json!({"type": "function_call_output", "call_id": plain_id(&result.call), "output": said}));
     out
 }
 

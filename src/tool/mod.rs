@@ -22,7 +22,7 @@ pub use self::names::{aliases, our_name};
 pub use self::toolbox::{DuplicateTool, Toolbox};
 pub use self::truncate::{Keep, OutputPolicy};
 pub use crate::message::ToolSpec;
-use crate::message::{CallId, RawArgs};
+use crate::message::{CallId, Image, RawArgs};
 use crate::secret::Secrets;
 
 /// Something that a model can call.
@@ -66,6 +66,8 @@ pub struct ToolOutput {
     pub text: String,
     /// For people and programs; never part of a request.
     pub details: Value,
+    /// For a model that sees; at most so many and so large as [`Image`] says.
+    pub images: Vec<Image>,
     /// The run rests after this turn: its next words come from outside.
     pub parks: bool,
 }
@@ -82,7 +84,14 @@ impl ToolOutput {
 
     /// Text and details.
     pub fn new(text: impl Into<String>, details: Value) -> ToolOutput {
-        ToolOutput { text: text.into(), details, parks: false }
+        ToolOutput { text: text.into(), details, ..ToolOutput::default() }
+    }
+
+    /// With a picture.
+    #[must_use]
+    pub fn showing(mut self, image: Image) -> ToolOutput {
+        self.images.push(image);
+        self
     }
 
     /// The run rests after this turn.

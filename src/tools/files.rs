@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::message::{ImageKind, Unfit};
 use crate::tool::truncate::size;
 use crate::tool::{ToolContext, ToolError};
 use crate::workspace::policy::{PathError, PathPolicy};
@@ -25,6 +26,9 @@ pub(super) fn read(policy: &PathPolicy, path: &str) -> Result<Vec<u8>, ToolError
     let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| ToolError::new(format!("{path} cannot be read: {error}")))?;
     if bytes.len() as u64 > LARGEST {
+        if ImageKind::of(&bytes).is_some() {
+            return Err(ToolError::new(format!("{path} {}", Unfit::TooLarge)));
+        }
         let most = size(LARGEST);
         return Err(ToolError::new(format!(
             "{path} is larger than {most}; use grep to find the place, or shell with sed -n '1,200p' to read a part"

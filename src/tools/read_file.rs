@@ -1,4 +1,4 @@
-//! The tool `read_file`: lines of a text file with their numbers.
+//! The tool `read_file`: lines of a text file with their numbers, or a picture.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::files::{self, PATH_NAMES};
 use super::read_log::ReadLog;
-use crate::message::RawArgs;
+use crate::message::{Image, ImageKind, RawArgs, Unfit};
 use crate::tool::truncate::size;
 use crate::tool::{OutputPolicy, Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use crate::workspace::policy::PathPolicy;
@@ -68,9 +68,32 @@ impl Tool for ReadFile {
     }
 }
 
+/// A picture of a kind that models see; `None` for anything else, a text that begins like one included.
+fn picture(path: &str, bytes: &[u8]) -> Option<Result<ToolOutput, ToolError>> {
+    let kind = ImageKind::of(bytes)?;
+    let told = kind.look(bytes).map(|(width, height)| {
+        let size = size(bytes.len() as u64);
+        let details =
+            json!({ "media_type": kind.media_type(), "width": width, "height": height, "bytes": bytes.len() });
+        ToolOutput::new(format!("Image: {path} ({kind}, {width} × {height} pixels, {size})"), details)
+            .showing(Image::of(kind, bytes))
+    });
+    match told {
+        Err(Unfit::Broken(_)) if !is_binary(bytes) => None,
+        told => Some(told.map_err(|unfit| ToolError::new(format!("{path} {unfit}")))),
+    }
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.iter().take(8192).any(|byte| *byte == 0)
+}
+
 fn show(args: &Args, bytes: &[u8], output: &OutputPolicy) -> Result<ToolOutput, ToolError> {
     let path = &args.path;
-    if bytes.iter().take(8192).any(|byte| *byte == 0) {
+    if let Some(shown) = picture(path, bytes) {
+        return shown;
+    }
+    if is_binary(bytes) {
         let size = size(bytes.len() as u64);
         return Err(ToolError::new(format!(
             "{path} is a binary file of {size}; look at it with shell: file, xxd, strings"

@@ -11,11 +11,14 @@ use super::policy::Trigger;
 use super::summary;
 use crate::agent::fit::cut_middle;
 use crate::agent::run::Run;
-use crate::message::{Block, Message};
+use crate::message::{Block, Message, ToolResult};
 use crate::session::{Carried, Compaction, Item, Kind};
 
 /// Most bytes of an output that stays when outputs have to be cut.
 const OUTPUT: usize = 4_000;
+
+/// Said of a picture that a tool showed.
+const NOT_SHOWN: &str = "\n[the image was left out to make room; read it again to see it]";
 
 /// Said instead of a summary when there is none.
 const NO_SUMMARY: &str = "(Older messages were left out to make room; there is no summary of them.)";
@@ -170,16 +173,24 @@ impl Filling<'_, '_> {
     }
 }
 
-/// The message with long outputs cut; the same one when there are none.
+/// The message with long outputs cut and without what tools showed; the same one when there is neither.
 fn trimmed(message: &Arc<Message>) -> Arc<Message> {
-    if message.results().all(|result| result.output.len() <= OUTPUT) {
+    let is_short = |(block, own): (&Block, &[Block])| match block {
+        Block::Result(result) => own.is_empty() && result.output.len() <= OUTPUT,
+        Block::Text { .. } | Block::Thinking(_) | Block::Image(_) | Block::Call(_) => true,
+    };
+    if message.parts().all(is_short) {
         return Arc::clone(message);
     }
-    let mut shorter = Message::clone(message);
-    for block in &mut shorter.blocks {
-        if let Block::Result(result) = block {
-            result.output = cut_middle(std::mem::take(&mut result.output), OUTPUT);
+    let blocks = message.parts().map(|(block, own)| match block {
+        Block::Result(result) => {
+            let mut output = cut_middle(result.output.clone(), OUTPUT);
+            if !own.is_empty() {
+                output.push_str(NOT_SHOWN);
+            }
+            Block::Result(ToolResult { output, ..result.clone() })
         }
-    }
-    Arc::new(shorter)
+        other => other.clone(),
+    });
+    Arc::new(Message { role: message.role, blocks: blocks.collect() })
 }

@@ -49,7 +49,8 @@ pub(super) fn transcript(messages: &[Arc<Message>], most: usize) -> String {
             Role::User => "User",
             Role::Assistant => "Assistant",
         };
-        for block in &message.blocks {
+        // What a tool showed is told by its words.
+        for (block, _) in message.parts() {
             // Writing to a string cannot fail.
             let _ = match block {
                 Block::Text { text: said } => write!(text, "{who}: {}\n\n", own_words(said)),

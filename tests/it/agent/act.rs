@@ -1,6 +1,11 @@
 //! Calls: side by side or in order, and each is answered whatever happens to it.
 
+use std::sync::Arc;
+
 use tillerman::agent::RunError;
+use tillerman::message::Message;
+use tillerman::model::Fault;
+use tillerman::session::Session;
 
 use super::stage::{End, Scenario, Stub, answered, millis};
 
@@ -129,4 +134,39 @@ async fn an_output_is_cut_in_the_middle_whatever_the_tool_sends() {
     let result = &played.requests[1][2];
     assert!(result.len() < (256 << 10) + 100, "{}", result.len());
     assert!(result.contains("\n[… 1835008 of 2097152 bytes left out …]\n"));
+}
+
+/// How many pictures each message of the conversation has.
+fn pictures(session: &Session) -> Vec<usize> {
+    let count = |message: &Arc<Message>| message.parts().map(|(_, own)| own.len()).sum();
+    session.context().iter().map(count).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_that_tools_show_stand_with_their_results_as_many_as_go_together() {
+    let played = Scenario::new()
+        .tool(Stub::with("look", millis(1), End::Show(5), None))
+        .calls("", &[("c1", "look", ARGS), ("c2", "look", ARGS)])
+        .calls("", &[("c3", "look", ARGS)])
+        .says("done")
+        .play()
+        .await;
+    let left_out = "seen\n[image left out: the other calls showed as many as go together; ask for it again]";
+    assert_eq!(played.requests[1][2..], ["c1 = seen".to_owned(), format!("c2 = {left_out}")]);
+    assert_eq!(pictures(&played.session), [0, 0, 5, 3, 0, 5, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_go_when_a_request_is_too_large() {
+    let played = Scenario::new()
+        .tool(Stub::with("look", millis(1), End::Show(2), None))
+        .calls("", &[("c1", "look", ARGS)])
+        .fails(Fault::Overflow)
+        .says("done")
+        .play()
+        .await;
+    assert_eq!(played.outcome(), answered("done"));
+    let left = "c1 = seen\n[the image was left out to make room; read it again to see it]";
+    assert!(played.requests[2].contains(&left.to_owned()), "{:?}", played.requests[2]);
+    assert!(pictures(&played.session).iter().all(|count| *count == 0));
 }

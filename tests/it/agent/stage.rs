@@ -12,7 +12,7 @@ use tillerman::agent::{self, Agent, Limits, Outcome, RunError, Summariser, Tille
 use tillerman::event::{AgentEvent, Events, Observer};
 use tillerman::ledger::Account;
 use tillerman::message::{
-    Block, CallId, Message, Note, NoteKind, RawArgs, Role, ToolCall, ToolSpec, Usage, check_answered,
+    Block, CallId, Image, Message, Note, NoteKind, RawArgs, Role, ToolCall, ToolSpec, Usage, check_answered,
 };
 use tillerman::model::react::React;
 use tillerman::model::tokens::Counter;
@@ -328,6 +328,8 @@ pub enum End {
     Fail(String),
     Panic(String),
     Say(String),
+    /// Shows so many pictures.
+    Show(usize),
     /// Says so, and the run rests.
     Park(String),
     /// Ends by itself when cancelled, with a word about it.
@@ -364,6 +366,10 @@ impl Tool for Stub {
             match &self.end {
                 End::Echo => Ok(ToolOutput::new(args.0.clone(), json!({"seen": args.0}))),
                 End::Say(text) => Ok(ToolOutput::text(text)),
+                End::Show(count) => {
+                    let image = || Image { media_type: "image/png".into(), data: "aaaa".into() };
+                    Ok((0..*count).fold(ToolOutput::text("seen"), |output, _| output.showing(image())))
+                }
                 End::Park(text) => Ok(ToolOutput::text(text).parking()),
                 End::Fail(why) => Err(ToolError::new(why)),
                 End::Panic(words) => panic!("{words}"),

@@ -22,6 +22,7 @@ mod requests;
 mod responses;
 mod retry;
 mod rows;
+mod shown;
 mod sse;
 mod statuses;
 mod streams;

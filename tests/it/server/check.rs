@@ -67,7 +67,12 @@ fn check_responses(items: &[Value]) -> Result<(), String> {
                 }
             }
             "function_call_output" => {
-                if !open.remove(word("call_id")) || !item["output"].is_string() {
+                let shown = |part: &Value| part["type"] == "input_text" || part["type"] == "input_image";
+                let says = |output: &Value| match output.as_array() {
+                    Some(parts) => parts.len() > 1 && parts.iter().all(shown),
+                    None => output.is_string(),
+                };
+                if !open.remove(word("call_id")) || !says(&item["output"]) {
                     return Err(format!("item {at} answers no open call"));
                 }
             }
@@ -277,7 +282,8 @@ pub(super) fn user_text(message: &Value) -> Option<String> {
 }
 
 pub(super) fn results(message: &Value) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    // Behind the words there may be pictures.
+    let text = |value: &Value| value.as_str().or(value[0]["text"].as_str()).unwrap_or_default().to_owned();
     if message["role"] == "tool" {
         return vec![(text(&message["tool_call_id"]), text(&message["content"]))];
     }

@@ -9,6 +9,7 @@ mod folders;
 mod groups;
 pub mod jobs;
 mod notes;
+pub mod pictures;
 mod presets;
 mod python;
 mod search;
