@@ -162,6 +162,8 @@ pub fn shown(text: &str) -> String {
             '\n' => shown.push_str("\\n"),
             '\t' => shown.push_str("\\t"),
             '\r' => shown.push_str("\\r"),
+            // An accent by itself makes another name that looks like the one with the accented letter.
+            '\u{300}'..='\u{36f}' => shown.extend(c.escape_unicode()),
             c if command::is_hidden(c) || c.is_control() => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }

@@ -15,6 +15,7 @@ mod python;
 mod search;
 mod shell;
 mod todo;
+mod twins;
 mod walls;
 
 use std::fs;
