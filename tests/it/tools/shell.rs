@@ -40,12 +40,16 @@ async fn s0_37_only_the_end_of_long_output_is_shown_and_all_of_it_kept() {
 }
 
 #[tokio::test]
-async fn p14_a_single_endless_line_is_cut_inside() {
+async fn p14_a_line_of_a_hundred_megabytes_is_cut_inside_and_its_beginning_is_kept() {
     let bench = Bench::new();
-    let text = bench.text("shell", json!({ "command": "head -c 3000000 /dev/zero | tr '\\0' x" })).await;
-    let (note, rest) = text.split_once('\n').unwrap();
-    assert!(note.starts_with("[the first 2.8 MB are cut; the whole output is in "), "{note}");
-    assert_eq!(rest, "x".repeat(50 * 1024));
+    let output = bench.call("shell", json!({ "command": "head -c 100000000 /dev/zero | tr '\\0' x" })).await.unwrap();
+    let [limit, note, rest] = output.text.splitn(3, '\n').collect::<Vec<_>>().try_into().unwrap();
+    let file = bench.cx.artifacts.join("call_1.txt");
+    let kept = fs::read(&file).unwrap();
+    assert_eq!(limit, "[the file has only the first 16.0 MB]");
+    assert_eq!(note, format!("[the first 95.3 MB are cut; the whole output is in {}]", file.display()));
+    assert_eq!((rest.len(), kept.len()), (50 * 1024, 16 * 1024 * 1024));
+    assert!(rest.bytes().chain(kept).all(|byte| byte == b'x'));
 }
 
 #[tokio::test(start_paused = true)]
