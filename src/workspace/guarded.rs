@@ -65,6 +65,8 @@ pub struct Guarded {
     pub hidden: Vec<PathBuf>,
     /// Stays as it is, also where it does not exist.
     pub protected: Vec<PathBuf>,
+    /// Where the runtime keeps its own things. It is among what is protected.
+    pub own: Vec<PathBuf>,
 }
 
 impl Guarded {
@@ -83,7 +85,7 @@ impl Guarded {
             let path = place(name)?;
             Some(if below.is_empty() { path } else { path.join(below) })
         }));
-        Guarded { hidden: settled(hidden), protected: settled(protected) }
+        Guarded { hidden: settled(hidden), protected: settled(protected), own: settled(vec![own.to_owned()]) }
     }
 }
 

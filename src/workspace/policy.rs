@@ -4,6 +4,7 @@
 mod bounds;
 mod error;
 mod folder;
+mod lent;
 mod place;
 mod profile;
 mod replace;
@@ -45,6 +46,8 @@ pub struct PathPolicy {
     everywhere: bool,
     /// Write roots that did not exist when they were added: an empty file there only keeps the place for commands.
     absent: Vec<PathBuf>,
+    /// This file and no other, whatever else is said.
+    only: Option<PathBuf>,
 }
 
 /// A file that was written.
@@ -90,7 +93,8 @@ impl PathPolicy {
         let write = profile.write(&base.path).into_iter().map(Root::at).collect();
         let protected = profile.protected(&base.path);
         let everywhere = profile.writes_everywhere();
-        PathPolicy { profile, base, guarded, read: Vec::new(), write, protected, everywhere, absent: Vec::new() }
+        let (read, absent) = (Vec::new(), Vec::new());
+        PathPolicy { profile, base, guarded, read, write, protected, everywhere, absent, only: None }
     }
 
     /// Lets `root` be read as well; it need not exist yet.
@@ -144,13 +148,17 @@ impl PathPolicy {
         if self.profile == Profile::Full {
             return None;
         }
-        // A workspace may lie in memory, as /dev/shm.
-        let given = |root: &Root| root.path.parent().is_some() && real.starts_with(&root.path);
-        if KERNEL.iter().any(|root| real.starts_with(root)) && !self.readable().any(given) {
+        if self.is_of_kernel(real) {
             return Some("it is no file but a part of the running system; look at it with shell");
         }
         let secret = self.guarded.hidden.iter().any(|root| real.starts_with(root));
         secret.then_some("it holds keys, passwords or what a person typed")
+    }
+
+    fn is_of_kernel(&self, real: &Path) -> bool {
+        // A workspace may lie in memory, as /dev/shm.
+        let given = |root: &Root| root.path.parent().is_some() && real.starts_with(&root.path);
+        KERNEL.iter().any(|root| real.starts_with(root)) && !self.readable().any(given)
     }
 
     fn held(&self, which: impl Fn(&Guarded) -> &Vec<PathBuf>) -> &[PathBuf] {
@@ -158,6 +166,9 @@ impl PathPolicy {
     }
 
     fn seen(&self, path: &str, real: &Path) -> Result<(), PathError> {
+        if let Some(only) = &self.only {
+            return if real == only { Ok(()) } else { Err(PathError::Moved { path: path.to_owned() }) };
+        }
         match self.why_hidden(real) {
             Some(why) => Err(PathError::Hidden { path: path.to_owned(), why }),
             None => Ok(()),
@@ -297,6 +308,9 @@ impl PathPolicy {
     /// Whether the real path may be written.
     fn judge(&self, path: &str, real: &Path) -> Result<(), PathError> {
         self.seen(path, real)?;
+        if self.only.is_some() {
+            return Ok(());
+        }
         let longest = |paths: &mut dyn Iterator<Item = &Path>| {
             paths.filter(|root| real.starts_with(root)).map(|root| root.components().count()).max()
         };

@@ -52,7 +52,7 @@ fn verdict<T>(result: &Result<T, PathError>) -> &'static str {
         Ok(_) => "ok",
         Err(PathError::UnreadablePlace { .. } | PathError::UnwritablePlace { .. }) => "outside",
         Err(PathError::Protected { .. }) => "protected",
-        Err(PathError::Hidden { .. }) => "hidden",
+        Err(PathError::Hidden { .. } | PathError::Kept { .. } | PathError::Moved { .. }) => "hidden",
         Err(PathError::Missing { .. }) => "missing",
         Err(PathError::NotAFile { .. }) => "not a file",
         Err(PathError::Unusable { .. }) => "unusable",

@@ -39,6 +39,18 @@ pub enum PathError {
         /// What it is.
         why: &'static str,
     },
+    /// The program goes by it, or keeps its records there: nobody can lend it.
+    #[error("{path} is not for tools, whoever allows it: it is a setting or a record of the program itself")]
+    Kept {
+        /// As it was asked for.
+        path: String,
+    },
+    /// It is no longer the file that somebody lent.
+    #[error("{path} was left as it is: it leads elsewhere than when a person was asked")]
+    Moved {
+        /// As it was asked for.
+        path: String,
+    },
     /// There is nothing of that name.
     #[error("{path} does not exist; use list to see what is there")]
     Missing {
