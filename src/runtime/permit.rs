@@ -27,8 +27,10 @@ pub struct Permission {
     pub tool: String,
     /// Its arguments, on one line, with everything escaped that hides or turns around.
     pub shown: String,
-    /// The rule and where it is written.
+    /// The rule and where it is written; for wider rights, what the model says.
     pub why: String,
+    /// It is to be done outside of the walls.
+    pub escalated: bool,
     /// How it was settled; `None` while it waits.
     pub settled: Option<String>,
 }
@@ -101,8 +103,8 @@ async fn ask(permits: Arc<Permits>, feed: Feed, source: Source, request: Request
         id
     };
     let waiting = Waiting { permits: permits.clone(), id };
-    let Request { tool, shown, why, key } = request;
-    let permission = Permission { id, tool, shown, why, settled: None };
+    let Request { tool, shown, why, escalated, key } = request;
+    let permission = Permission { id, tool, shown, why, escalated, settled: None };
     feed.tell(source.clone(), News::Permission(permission.clone()));
     let said = timeout(PATIENCE, said).await;
     drop(waiting);

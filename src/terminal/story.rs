@@ -136,13 +136,16 @@ pub fn asked(look: Look, question: &Question, now: Timestamp) -> String {
 
 /// A call that waits for a person's word, or what became of it.
 pub fn permission(look: Look, permission: &Permission) -> String {
-    let Permission { id, tool, shown, why, settled } = permission;
-    let what = one_line(&format!("{tool} {shown}"));
-    match settled {
-        None => {
-            format!("{} may it? {what} · {} · y, n, /approve {id} or /deny {id} WHY", look.warn("?"), one_line(why))
+    let Permission { id, tool, shown, why, escalated, settled } = permission;
+    let (what, why) = (one_line(&format!("{tool} {shown}")), one_line(why));
+    let how = format!("y, n, /approve {id} or /deny {id} WHY");
+    match (settled, escalated) {
+        (None, false) => format!("{} may it? {what} · {why} · {how}", look.warn("?")),
+        (None, true) => {
+            format!("{} {} {what} · it says: {why} · {how}", look.warn("?"), look.bad("may it, outside the walls?"))
         }
-        Some(settled) => format!("{} {what} · {}", look.dim("·"), one_line(settled)),
+        (Some(settled), false) => format!("{} {what} · {}", look.dim("·"), one_line(settled)),
+        (Some(settled), true) => format!("{} outside the walls: {what} · {}", look.dim("·"), one_line(settled)),
     }
 }
 

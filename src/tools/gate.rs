@@ -6,6 +6,7 @@ mod command;
 mod rule;
 mod rules;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::message::RawArgs;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 /// Most characters of the arguments that a person is shown.
-const SHOWN: usize = 2_000;
+pub(super) const SHOWN: usize = 2_000;
 
 /// A call that a person is asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct Request {
     pub shown: String,
     /// The rule and where it is written, or why there is none.
     pub why: String,
+    /// Wider rights are asked for: `why` is the model's reason, and what is shown is done outside of the walls.
+    pub escalated: bool,
     /// Names this very call: tool, arguments, folder, environment and mode.
     pub key: [u8; 32],
 }
@@ -74,13 +77,21 @@ impl Keeper {
         Arc::new(Gate { inner: tool, keeper: self.clone() })
     }
 
-    fn request(&self, tool: &str, args: &RawArgs, why: String) -> Request {
+    /// What a person is asked about a call. A word on a call within the walls is none on the same call outside of them.
+    pub(super) fn request(&self, tool: &str, args: &RawArgs, why: String, escalated: bool) -> Request {
+        let mode = if escalated { "outside" } else { "inside" };
         let mut key = Sha256::new();
-        for part in [tool, &args.0, &self.base.to_string_lossy(), &self.around] {
+        for part in [tool, &args.0, &self.base.to_string_lossy(), &self.around, mode] {
             key.update((part.len() as u64).to_le_bytes());
             key.update(part.as_bytes());
         }
-        Request { tool: tool.to_owned(), shown: shown(&args.0), why, key: key.finalize().into() }
+        Request { tool: tool.to_owned(), shown: shown(&args.0), why, escalated, key: key.finalize().into() }
+    }
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper").field("base", &self.base).field("asks", &self.asker.is_some()).finish_non_exhaustive()
     }
 }
 
@@ -109,13 +120,8 @@ impl Tool for Gate {
                     return Err(ToolError::new(format!("{sentence}; do without it, or say what is missing")));
                 }
                 (Verdict::Ask, Some(ask)) => {
-                    let answer = ask(self.keeper.request(name, &args, why));
-                    let answer = tokio::select! {
-                        biased;
-                        () = cx.cancel.cancelled() => Answer::No("the run was stopped".to_owned()),
-                        answer = answer => answer,
-                    };
-                    if let Answer::No(why) = answer {
+                    let request = self.keeper.request(name, &args, why, false);
+                    if let Answer::No(why) = asked(ask, request, cx).await {
                         return Err(denied(name, &why));
                     }
                 }
@@ -126,7 +132,17 @@ impl Tool for Gate {
     }
 }
 
-fn denied(tool: &str, why: &str) -> ToolError {
+/// What a person answers; the end of the run is a no.
+pub(super) async fn asked(ask: &Asker, request: Request, cx: &ToolContext) -> Answer {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Answer::No("the run was stopped".to_owned()),
+        answer = ask(request) => answer,
+    }
+}
+
+/// What is said of a call that the rules or a person deny.
+pub(super) fn denied(tool: &str, why: &str) -> ToolError {
     ToolError::new(format!("{tool} was not done: denied ({why}); do not try it in another way"))
 }
 
@@ -156,8 +172,13 @@ impl Rules {
 
 /// A text that shows what it is: nothing in it hides, turns the line around or moves the cursor.
 pub fn shown(text: &str) -> String {
+    cut(text, SHOWN)
+}
+
+/// The same of so many characters at most.
+pub(super) fn cut(text: &str, most: usize) -> String {
     let mut shown = String::new();
-    for c in text.chars().take(SHOWN) {
+    for c in text.chars().take(most) {
         match c {
             '\n' => shown.push_str("\\n"),
             '\t' => shown.push_str("\\t"),
@@ -168,7 +189,7 @@ pub fn shown(text: &str) -> String {
             c => shown.push(c),
         }
     }
-    let left = text.chars().count().saturating_sub(SHOWN);
+    let left = text.chars().count().saturating_sub(most);
     if left > 0 {
         shown.push_str(&format!("… and {left} more characters"));
     }

@@ -78,6 +78,11 @@ impl Rules {
                 let name = text(&["agent", "name"]).unwrap_or("worker").to_owned();
                 self.first(tool, |rule| rule.is_about_name(&name))
             }
+            // Whoever is to do more than the walls allow asks each time, whatever is allowed.
+            "escalate" => match self.first(tool, Rule::is_whole) {
+                judged if judged.verdict == Verdict::Deny => judged,
+                judged => Judged { verdict: Verdict::Ask, why: "a person is asked each time".to_owned(), ..judged },
+            },
             "load_skill" => {
                 let name = text(&["name", "skill"]).unwrap_or_default().to_owned();
                 self.first(tool, |rule| rule.is_about_name(&name))
