@@ -38,12 +38,10 @@ static SIGNATURE: LazyLock<Signature> =
 #[derive(Deserialize, JsonSchema)]
 struct Args {
     pattern: String,
-    /// The workspace if absent.
     path: Option<String>,
     /// Like *.rs or src/**/*.md.
     glob: Option<String>,
     ignore_case: Option<bool>,
-    /// Lines around each match.
     context: Option<usize>,
 }
 

@@ -28,9 +28,7 @@ static SIGNATURE: LazyLock<Signature> =
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// The workspace if absent.
     path: Option<String>,
-    /// 3 if absent.
     #[schemars(range(min = 1))]
     depth: Option<usize>,
 }

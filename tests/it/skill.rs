@@ -178,8 +178,7 @@ fn the_catalogue_has_a_line_for_each_skill_that_a_model_may_load() {
     ]);
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     let skills = scene.skills().only(&names(&["a", "b", "c", "nothing"]));
-    let head =
-        "Guides for kinds of work. When one fits what you are about to do, read it with `load_skill` before you begin.";
+    let head = "Guides. When one fits what you are about to do, read it with `load_skill` first.";
     let cut: String = long.chars().take(400).collect();
     assert_eq!(skills.catalogue(), Some(format!("{head}\n- a: Two lines.\n- b: {cut}…\n")));
     assert_eq!(

@@ -33,7 +33,6 @@ pub(super) struct Tasks {
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
-    /// As in `t_001`.
     #[serde(default)]
     id: Option<String>,
 }
