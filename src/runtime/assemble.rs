@@ -45,8 +45,12 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
     // A person who wants notes searched wants some written.
     let notes = is_enabled(site, None, "search_notes").then(|| Notes::of_main(&policy).tool());
-    let settings = ground::main(site, &control.patron.session, policy)?;
+    let mut settings = ground::main(site, &control.patron.session, policy)?;
     let keeper = keeper(site, &settings, Permits::asker(&site.permits, &site.feed, &control.patron.session));
+    // Where nobody answers, or nothing is held back, there is nothing to ask for.
+    let is_asked = keeper.asker.is_some() && config.profile != Profile::Full && is_enabled(site, None, "escalate");
+    settings.escalation = is_asked.then(|| keeper.clone());
+    settings.shell.asks = is_asked;
     let tools = own_tools(site, settings, None).into_iter().chain(skills.tool()).chain(asked).chain(notes);
     let tools = tools.chain(control::tools(control)).chain(journal.iter().flat_map(|journal| history::tools(journal)));
     let prompt = prompt::main(&sources);
@@ -203,10 +207,11 @@ fn toolbox(
     role: Option<&Role>,
     keeper: &Keeper,
 ) -> Result<Toolbox, String> {
-    let tools = tools.filter(|tool| is_enabled(site, role, &tool.spec().name));
-    let brought = site.extra_tools.iter().cloned();
-    let all = tools.chain(brought.filter(|tool| role.is_none_or(|role| role.allows(&tool.spec().name))));
-    Toolbox::new(all.map(|tool| keeper.before(tool)).collect()).map_err(text)
+    // Who asks for wider rights asks the rules itself.
+    let gated = |tool: Arc<dyn Tool>| if tool.spec().name == "escalate" { tool } else { keeper.before(tool) };
+    let tools = tools.filter(|tool| is_enabled(site, role, &tool.spec().name)).map(gated);
+    let brought = site.extra_tools.iter().filter(|tool| role.is_none_or(|role| role.allows(&tool.spec().name)));
+    Toolbox::new(tools.chain(brought.map(|tool| keeper.before(Arc::clone(tool)))).collect()).map_err(text)
 }
 
 /// What the gates of an agent share. An approval holds for the same variables and the same rights only.

@@ -111,6 +111,18 @@ impl Walls {
         Arc::new(Walls::of(None))
     }
 
+    /// No walls, but somebody who ends what a command leaves, also after a kill of this program, where the system has that.
+    pub fn owned() -> Arc<Walls> {
+        #[cfg(target_os = "linux")]
+        return Walls::later(|| WallSettings {
+            network: true,
+            only: Some(Tier::Open),
+            ..WallSettings::new(Bounds::default())
+        });
+        #[cfg(not(target_os = "linux"))]
+        return Walls::open();
+    }
+
     /// Walls as they are wanted, built at the first command or by [`Walls::build`].
     pub fn around(settings: WallSettings) -> Arc<Walls> {
         Walls::later(move || settings)

@@ -33,7 +33,7 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 /// The same for all agents: compiled once, whoever uses it.
-static SIGNATURE: LazyLock<Signature> =
+pub(super) static SIGNATURE: LazyLock<Signature> =
     LazyLock::new(|| Signature::of::<Args>("edit_file", include_str!("edit_file.md"), false).understanding(NAMES));
 
 #[derive(Deserialize, JsonSchema)]

@@ -20,6 +20,7 @@ pub struct Group {
 pub const GROUPS: &[Group] = &[
     usual("core", &["edit_file", "grep", "list", "load", "read_file", "scan", "shell", "write_file"]),
     usual("crew", &["abort", "answer", "ask", "call_agent", "dispatch", "note", "resume", "steer", "tasks"]),
+    usual("escalation", &["escalate"]),
     usual("history", &["history_read", "history_search"]),
     usual("skills", &["load_skill"]),
     extra("basics", &["calculator", "current_time", "system_info"]),

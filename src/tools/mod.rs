@@ -5,6 +5,7 @@ pub mod changed;
 mod create_directory;
 mod current_time;
 mod edit_file;
+mod escalate;
 mod fetch_url;
 mod files;
 pub mod gate;
@@ -36,7 +37,9 @@ use crate::tool::{OutputPolicy, Tool};
 use crate::workspace::policy::PathPolicy;
 use crate::workspace::scratch::Scratch;
 
+use self::escalate::Escalate;
 pub use self::fetch_url::{FetchSettings, Hosts, Lookup};
+use self::gate::Keeper;
 pub use self::groups::{Enabled, GROUPS, Group, NoSuchTool};
 use self::jobs::Jobs;
 use self::read_log::ReadLog;
@@ -56,6 +59,8 @@ pub struct ToolSettings {
     pub todo: PathBuf,
     /// Who owns the commands in the background.
     pub jobs: Arc<Jobs>,
+    /// Whoever is asked for wider rights; `None` where nobody can be asked, or there are none wider.
+    pub escalation: Option<Keeper>,
 }
 
 /// How commands are run.
@@ -75,6 +80,8 @@ pub struct ShellSettings {
     pub output: OutputPolicy,
     /// At its deadline a command goes on as a job instead of being stopped.
     pub leave: bool,
+    /// The agent can ask a person for more than they may do.
+    pub asks: bool,
 }
 
 impl ToolSettings {
@@ -83,7 +90,7 @@ impl ToolSettings {
         let todo = policy.base().join("memory/todo.md");
         let (shell, output, jobs) = (ShellSettings::default(), OutputPolicy::HEAD, Arc::default());
         let fetch = FetchSettings::default();
-        ToolSettings { policy, shell, fetch, output, todo, jobs }
+        ToolSettings { policy, shell, fetch, output, todo, jobs, escalation: None }
     }
 }
 
@@ -97,6 +104,7 @@ impl Default for ShellSettings {
             scratch: None,
             output: OutputPolicy::TAIL,
             leave: false,
+            asks: false,
         }
     }
 }
@@ -105,8 +113,13 @@ impl Default for ShellSettings {
 /// so make them anew for each run.
 pub fn made(settings: &ToolSettings, wanted: impl Fn(&str) -> bool) -> Vec<Arc<dyn Tool>> {
     let log = Arc::new(ReadLog::default());
-    let wanted = groups::names().into_iter().filter(|name| wanted(name));
-    wanted.filter_map(|name| make(name, settings, &log)).collect()
+    let wanted: Vec<&str> = groups::names().into_iter().filter(|name| wanted(name)).collect();
+    let escalate = Escalate::new(settings, &log, &wanted);
+    wanted
+        .iter()
+        .filter_map(|name| make(name, settings, &log))
+        .chain(escalate.map(|tool| Arc::new(tool) as _))
+        .collect()
 }
 
 /// The tools made here that are meant by these words; see [`Enabled::read`].

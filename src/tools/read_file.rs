@@ -20,7 +20,7 @@ use crate::workspace::policy::PathPolicy;
 const WIDEST: usize = 2000;
 
 /// The same for all agents: compiled once, whoever uses it.
-static SIGNATURE: LazyLock<Signature> =
+pub(super) static SIGNATURE: LazyLock<Signature> =
     LazyLock::new(|| Signature::of::<Args>("read_file", include_str!("read_file.md"), true).understanding(PATH_NAMES));
 
 #[derive(Deserialize, JsonSchema)]

@@ -21,7 +21,7 @@ use crate::workspace::policy::PathPolicy;
 const NAMES: &[(&str, &str)] = &[("cmd", "command"), ("script", "command"), ("timeout_seconds", "timeout")];
 
 /// The same for all agents: compiled once, whoever uses it.
-static SIGNATURE: LazyLock<Signature> =
+pub(super) static SIGNATURE: LazyLock<Signature> =
     LazyLock::new(|| Signature::of::<Args>("shell", include_str!("shell.md"), false).understanding(NAMES));
 
 #[derive(Deserialize, JsonSchema)]
@@ -159,7 +159,7 @@ impl Shell {
         });
         let walls = &self.settings.walls;
         let failed = !matches!(finished.end, End::Exited(0) | End::Aborted);
-        let hint = failed.then(|| hint::hint(&text, &self.policy, walls)).flatten();
+        let hint = failed.then(|| hint::hint(&text, &self.policy, walls, self.settings.asks)).flatten();
         let silent = (text.is_empty() && ending.is_none()).then(|| "(no output)".to_owned());
         for line in [silent, left, ending, hint].into_iter().flatten() {
             if !text.is_empty() && !text.ends_with('\n') {

@@ -21,7 +21,7 @@ const NAMES: &[(&str, &str)] =
     &[("file_path", "path"), ("file", "path"), ("filename", "path"), ("contents", "content"), ("text", "content")];
 
 /// The same for all agents: compiled once, whoever uses it.
-static SIGNATURE: LazyLock<Signature> =
+pub(super) static SIGNATURE: LazyLock<Signature> =
     LazyLock::new(|| Signature::of::<Args>("write_file", include_str!("write_file.md"), false).understanding(NAMES));
 
 #[derive(Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 mod basics;
 mod calculator;
 mod edit;
+mod escalate;
 mod fetch;
 mod files;
 mod folders;
