@@ -15,6 +15,7 @@ mod lookout;
 mod mail;
 mod memory;
 mod order;
+mod permit;
 mod purse;
 mod report;
 mod restart;

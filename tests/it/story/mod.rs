@@ -7,6 +7,7 @@ mod control;
 mod fallback;
 mod files;
 mod money;
+mod permit;
 mod provider;
 mod room;
 mod signals;

@@ -91,3 +91,17 @@ fn prompt_and_tools_of_a_main_agent_take_less_than_2000_tokens() {
     let (tokens, tools) = (Size::count(&fixed).text, body["tools"].as_array().unwrap().len());
     assert!(tools >= 18 && (1_000..2_000).contains(&tokens), "{tools} tools, {tokens} tokens: {fixed}");
 }
+
+/// With a person at the prompt, who can be asked for wider rights, there is one tool more.
+#[test]
+fn the_same_holds_at_the_prompt() {
+    let stage = answering();
+    let terminal = stage.prompt();
+    terminal.say("hi");
+    terminal.wait_for("● yes");
+    super::leave(terminal);
+    let body = &stage.requests(true)[0].body;
+    let fixed = format!("{}{}", body["system"].as_str().unwrap(), body["tools"]);
+    let tokens = Size::count(&fixed).text;
+    assert!(fixed.contains(r#""name":"escalate""#) && tokens < 2_000, "{tokens} tokens: {fixed}");
+}
