@@ -1,4 +1,4 @@
-//! What walls cost: a command that does nothing, without and within each kind of walls, and the building of the walls.
+//! What walls cost: a command that does nothing, without and within each kind of walls, and the building of the walls (S24).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Resource, Rlimit, WaitOptions, WaitStatus, getrlimit,
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 use super::super::Tier;
-use super::super::plan::{ASK, COUNT, Order, PROCESSES, Word};
+use super::super::plan::{ASK, COUNT, Order, Word};
 use super::super::wire;
 use super::kin::Kin;
 use super::{Ready, kernel, mounts};
@@ -31,9 +31,8 @@ struct Taken {
 /// Waits for a command and runs it. `taken` is told when there is one.
 pub(super) fn serve(ready: &Ready, socket: BorrowedFd<'_>, taken: OwnedFd) -> io::Result<()> {
     let ends = kernel::children_end()?;
-    let most = PROCESSES + 64 * std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let (kin, limited) = match ready.tier {
-        Tier::Full => (Kin::Namespace, mounts::processes(most)?),
+        Tier::Full => (Kin::Namespace, mounts::processes(ready.most)?),
         _ => (Kin::Descendants, false),
     };
     if ready.tier == Tier::Full {
@@ -50,7 +49,7 @@ pub(super) fn serve(ready: &Ready, socket: BorrowedFd<'_>, taken: OwnedFd) -> io
     match start(ready, order, [input.as_fd(), output.as_fd()])? {
         Ok(shell) => {
             drop((input, output));
-            let most = if limited { None } else { Some(most as usize) };
+            let most = if limited { None } else { Some(ready.most as usize) };
             Watch { kin, owner, ends, shell, most }.watch()
         }
         Err(word) => tell(&owner, word),

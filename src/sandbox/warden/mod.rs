@@ -20,7 +20,7 @@ use rustix::process::DumpableBehavior;
 use rustix::thread::UnshareFlags;
 
 use super::Tier;
-use super::plan::Plan;
+use super::plan::{PROCESSES, Plan};
 use super::wire;
 
 /// The first argument that makes this program a warden.
@@ -35,6 +35,8 @@ struct Ready {
     tier: Tier,
     rules: Option<OwnedFd>,
     filter: Vec<libc::sock_filter>,
+    /// Processes that one command may have at once.
+    most: u64,
 }
 
 /// Whether this program asked [`is_wanted`], so that it can be its own warden.
@@ -89,7 +91,9 @@ fn prepare() -> Result<(Ready, OwnedFd, Option<mounts::Tree>), String> {
     }
     // Nobody may look into what has more rights than it has.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| error.to_string())?;
-    let ready = Ready { tier: plan.tier, rules, filter: filter::program(plan.tier, plan.network) };
+    // Asked once: it means to read several files.
+    let most = PROCESSES + 64 * std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let ready = Ready { tier: plan.tier, rules, filter: filter::program(plan.tier, plan.network), most };
     if plan.tier != Tier::Open {
         proof::prove(&ready, &plan)?;
     }
