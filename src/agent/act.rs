@@ -250,7 +250,10 @@ impl Stage {
                 let text = if shown.len() < all { format!("{text}\n{NOT_SHOWN}") } else { text };
                 (text, details, false)
             }
-            Ok(Err(error)) => (error.to_string(), Value::Null, true),
+            Ok(Err(error)) => {
+                run.parks |= error.parks;
+                (error.to_string(), error.details, true)
+            }
             Err(panic) => {
                 let words = words(panic.as_ref());
                 let output = format!("tool {} panicked: {words}", call.name);

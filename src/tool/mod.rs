@@ -74,7 +74,13 @@ pub struct ToolOutput {
 
 /// A failure that the model can act on: a sentence that names the thing and says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolError(String);
+pub struct ToolError {
+    sentence: String,
+    /// For people and programs; never part of a request.
+    pub details: Value,
+    /// The run rests after this turn: whether it can be done is said from outside.
+    pub parks: bool,
+}
 
 impl ToolOutput {
     /// Text without details.
@@ -130,13 +136,19 @@ impl From<&str> for ToolOutput {
 impl ToolError {
     /// A sentence for the model.
     pub fn new(sentence: impl Into<String>) -> ToolError {
-        ToolError(sentence.into())
+        ToolError { sentence: sentence.into(), details: Value::Null, parks: false }
+    }
+
+    /// The run rests after this turn.
+    #[must_use]
+    pub fn parking(self, details: Value) -> ToolError {
+        ToolError { details, parks: true, ..self }
     }
 }
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.sentence)
     }
 }
 

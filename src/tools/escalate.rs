@@ -89,9 +89,13 @@ impl Escalate {
             return Err(ToolError::new(format!("{what}; put it into a script in the workspace and ask to run that")));
         }
         let request = self.keeper.request(&name, &args, gate::cut(why, WHY), true);
-        if let Answer::No(why) = gate::asked(&self.asker, request, cx).await {
-            let what = format!("{name} was not done: wider rights were denied ({why})");
-            return Err(ToolError::new(format!("{what}; go on without, or say what is missing")));
+        match gate::asked(&self.asker, request, cx).await {
+            Answer::Yes => {}
+            Answer::No(why) => {
+                let what = format!("{name} was not done: wider rights were denied ({why})");
+                return Err(ToolError::new(format!("{what}; go on without, or say what is missing")));
+            }
+            Answer::Later { sentence, details } => return Err(ToolError::new(sentence).parking(details)),
         }
         let tool = super::make(&name, &settings, &self.log).ok_or_else(|| ToolError::new("there is no such tool"))?;
         tool.call(args, cx).await

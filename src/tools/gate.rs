@@ -45,6 +45,13 @@ pub enum Answer {
     Yes,
     /// It may not, and why.
     No(String),
+    /// Not now: the run rests until somebody has answered.
+    Later {
+        /// For the model.
+        sentence: String,
+        /// For people and programs.
+        details: Value,
+    },
 }
 
 /// The way to a person. It answers in its own time: the call waits, and is ended like any other.
@@ -121,8 +128,10 @@ impl Tool for Gate {
                 }
                 (Verdict::Ask, Some(ask)) => {
                     let request = self.keeper.request(name, &args, why, false);
-                    if let Answer::No(why) = asked(ask, request, cx).await {
-                        return Err(denied(name, &why));
+                    match asked(ask, request, cx).await {
+                        Answer::Yes => {}
+                        Answer::No(why) => return Err(denied(name, &why)),
+                        Answer::Later { sentence, details } => return Err(ToolError::new(sentence).parking(details)),
                     }
                 }
             }
