@@ -1,5 +1,6 @@
 //! What is said: messages, their blocks, tool calls and results. Nothing here knows a provider, a file or a run.
 
+mod approval;
 mod budget;
 mod hushed;
 mod image;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::approval::{Approval, NoApproval};
 pub use self::budget::{Budget, BudgetError, Change};
 pub use self::image::{Image, ImageKind, Unfit};
 pub use self::money::{Bill, Spent, Tally, Usd};

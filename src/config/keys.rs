@@ -36,6 +36,7 @@ pub(super) const KEYS: &[Key] = &[
     key("max_turns", Some("off"), false),
     key("worker_max_turns", Some("100"), false),
     key("flat_turns", Some("4"), false),
+    key("worker_approval", Some("deny"), false),
     key("worker_usd", None, false),
     key("worker_tokens", None, false),
     key("worker_minutes", None, false),

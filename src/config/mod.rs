@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use crate::agent::Limits;
 use crate::markdown::MarkdownError;
-use crate::message::Budget;
+use crate::message::{Approval, Budget};
 use crate::model::catalog::{Choice, Models, NoModel};
 use crate::model::local;
 use crate::model::recording::Recorder;
@@ -61,6 +61,8 @@ pub struct Config {
     pub main: Limits,
     /// Limits of a worker's run.
     pub worker: Limits,
+    /// What becomes of a worker's calls that a person must allow, when nobody says.
+    pub worker_approval: Approval,
     /// What a task may use when nobody says.
     pub worker_budget: Budget,
     /// What all tasks of a day may use together.
@@ -306,6 +308,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
     let ids = std::iter::once(&choice.id).chain(cast.all().map(|named| &named.id));
     warnings.extend(ids.filter_map(|id| models.doubt(id)));
     Ok(Config {
+        worker_approval: checked.word("worker_approval", &Approval::WORDS, Approval::Deny)?,
         worker_budget: checked.worker_budget()?,
         fleet: checked.fleet_budget()?,
         whole: Budget::default(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::markdown::Notice;
-use crate::message::Budget;
+use crate::message::{Approval, Budget};
 use crate::workspace::Workspace;
 use crate::workspace::defaults::Layer;
 
@@ -32,6 +32,8 @@ pub struct Role {
     pub max_turns: Option<u32>,
     /// What each of its tasks may use, where the brief does not say.
     pub budget: Budget,
+    /// What becomes of calls that a person must allow; `None` leaves it to the configuration.
+    pub approval: Option<Approval>,
     /// Whoever calls it does not wait for it.
     pub background: bool,
     /// Its instructions, with `{{task}}` where the task goes.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::words::{self, ABOUT, FIELDS, WITHOUT_EFFECT};
 use super::{Known, Role, Scope};
 use crate::markdown::{self, Document, Notice};
-use crate::message::Budget;
+use crate::message::{Approval, Budget};
 use crate::workspace::Workspace;
 use crate::workspace::defaults::{self, Layer};
 
@@ -98,6 +98,7 @@ impl Found<'_> {
             effort: effort(front),
             max_turns: self.max_turns(path, front),
             budget: budget(front)?,
+            approval: approval(front)?,
             background: self.background(path, front),
             body: document.body.trim().replace("{{ task }}", "{{task}}"),
             layer,
@@ -243,6 +244,13 @@ fn effort(front: &Value) -> Option<String> {
 fn budget(front: &Value) -> Result<Budget, String> {
     let Some((field, value)) = words::written(front, "budget") else { return Ok(Budget::default()) };
     Budget::read(value).map_err(|error| format!("{field}: {error}"))
+}
+
+/// A word that is none could have meant less than the configuration says.
+fn approval(front: &Value) -> Result<Option<Approval>, String> {
+    let Some((field, value)) = words::written(front, "approval") else { return Ok(None) };
+    let read = value.as_str().and_then(|word| word.parse().ok());
+    read.map(Some).ok_or_else(|| format!("{field} must be ask or deny"))
 }
 
 /// The names that a field lists; `None` when it is absent.

@@ -11,7 +11,7 @@ pub(super) const WITHOUT_EFFECT: [&str; 5] = ["permissionMode", "mcpServers", "h
 pub(super) const ABOUT: [&str; 4] = ["title", "tags", "version", "color"];
 
 /// Our fields, each with the other names it has.
-pub(super) const FIELDS: [(&str, &[&str]); 10] = [
+pub(super) const FIELDS: [(&str, &[&str]); 11] = [
     ("name", &[]),
     ("description", &[]),
     ("model", &[]),
@@ -21,6 +21,7 @@ pub(super) const FIELDS: [(&str, &[&str]); 10] = [
     ("skills", &[]),
     ("maxTurns", &["max_turns", "max_steps", "max_iterations"]),
     ("budget", &["limits"]),
+    ("approval", &[]),
     ("background", &[]),
 ];
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Brief, Priority, TaskDir, TaskId, TaskReport, TaskStatus, now};
-use crate::message::{Budget, BudgetError, Spent, Usage, Usd};
+use crate::message::{Approval, Budget, BudgetError, Spent, Usage, Usd};
 
 /// The frontmatter of task.md. Keys that this version does not know are kept when the file is rewritten.
 #[derive(Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub(super) struct TaskFront {
     after: Vec<TaskId>,
     #[serde(default, skip_serializing_if = "is_normal")]
     priority: Priority,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Option<Approval>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
     #[serde(default = "first")]
@@ -107,6 +109,7 @@ impl TaskFront {
             budget: brief.budget.value(),
             after: brief.after.clone(),
             priority: brief.priority,
+            approval: brief.approval,
             session: brief.session.clone(),
             depth: brief.depth,
             parent: brief.parent,
@@ -128,6 +131,7 @@ impl TaskFront {
             budget: Budget::read(&self.budget)?,
             after: self.after,
             priority: self.priority,
+            approval: self.approval,
             session: self.session,
             depth: self.depth,
             parent: self.parent,

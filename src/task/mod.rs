@@ -21,11 +21,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub use batch::{Making, sweep};
 pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
 pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
-pub use question::{Asked, Asker, GIVE_UP, NoChoice, Question};
+pub use question::{ALLOW, Asked, Asker, DENY, GIVE_UP, NoChoice, Question};
 pub use rows::{MAX_ROWS, MAX_TABLE, Rows, RowsError};
 pub use track::Track;
 
-use crate::message::{Budget, Spent, Tally, Usage};
+use crate::message::{Approval, Budget, Spent, Tally, Usage};
 
 /// Names one task of a workspace, written `t_001`; beyond 999 the number simply grows.
 ///
@@ -55,6 +55,8 @@ pub struct Brief {
     pub after: Vec<TaskId>,
     /// Before or behind which others it waits for a place.
     pub priority: Priority,
+    /// What becomes of calls that a person must allow; `None` leaves it to the role, then to the configuration.
+    pub approval: Option<Approval>,
     /// The session whose main agent gets the report; set by the runtime.
     pub session: Option<String>,
     /// How many dispatches lie above it: 1 for a task of the main agent; set by the runtime.

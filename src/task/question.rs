@@ -15,6 +15,11 @@ use crate::markdown;
 /// An option of questions that the runtime asks: chosen, it ends the task as failed.
 pub const GIVE_UP: &str = "give up";
 
+/// Options of a question whether a call may be made.
+pub const ALLOW: &str = "allow";
+/// The other one.
+pub const DENY: &str = "deny";
+
 /// Questions of one task that are read; its own worker could write any number of files there.
 const READ: u32 = 1_000;
 
@@ -51,6 +56,8 @@ pub enum Asker {
     Stuck,
     /// The runtime: a task that this one waited for did not end well.
     Dependency,
+    /// The runtime: a call of the worker must be allowed. Only a person may answer.
+    Permission,
 }
 
 /// What became of a question.
@@ -120,6 +127,11 @@ impl Question {
         if words.is_empty() {
             return Err(NoChoice::Nothing(self.to_string()));
         }
+        let words = match (self.asker, words.to_ascii_lowercase().as_str()) {
+            (Asker::Permission, "y" | "yes") => ALLOW,
+            (Asker::Permission, "n" | "no") => DENY,
+            _ => words,
+        };
         let named = self.options.iter().find(|option| option.eq_ignore_ascii_case(words));
         let digits = words.bytes().all(|byte| byte.is_ascii_digit());
         match (named, self.options.len()) {
@@ -135,18 +147,32 @@ impl Question {
 
     /// What the worker reads when somebody chose this. The first line is the whole answer for whoever reads by machine.
     pub fn reply(&self, answer: &str, from: &str) -> String {
-        format!("{}: {answer}\n\nThat is what {from} answers to: {}", self.name(), one_line(&self.text, ASKED))
+        let (name, asked) = (self.name(), one_line(&self.text, ASKED));
+        let what = match (self.asker, answer) {
+            (Asker::Permission, ALLOW) => "It goes through once: make this very call again, with the same arguments.",
+            (Asker::Permission, _) => "It is not done; do without it, or say in your answer what is missing.",
+            (Asker::Worker | Asker::Stuck | Asker::Dependency, _) => {
+                return format!("{name}: {answer}\n\nThat is what {from} answers to: {asked}");
+            }
+        };
+        format!("{name}: {answer}\n\n{what} That is what {from} answers to: {asked}")
     }
 
     /// What it reads when nobody answered.
     pub fn silence(&self) -> String {
         let (name, default, text) = (self.name(), &self.default, one_line(&self.text, ASKED));
+        if self.asker == Asker::Permission {
+            return format!("{name}: {default}\n\nNobody answered in time, so it is not done: {text}");
+        }
         format!("{name}: {default}\n\nNobody answered in time, so your default is taken. You asked: {text}")
     }
 
     /// What it reads when somebody answers after that.
     pub fn afterthought(&self, answer: &str, from: &str) -> String {
         let (name, default, text) = (self.name(), &self.default, one_line(&self.text, ASKED));
+        if self.asker == Asker::Permission {
+            return format!("A late answer of {from} to {name}: {answer}\n\nUntil now nothing was allowed: {text}");
+        }
         format!(
             "A late answer of {from} to {name}: {answer}\n\nUntil now the default `{default}` held. You asked: {text}"
         )
@@ -194,14 +220,16 @@ impl Question {
 const ASKED: usize = 300;
 
 impl TaskDir {
-    /// Writes a question down under the next free number, which it is given back with. It is there whole or not at all.
+    /// Writes a question down under the next free number above the one that it has, which it is given back with. It is there whole or not at all.
     ///
     /// # Errors
     /// [`TaskError::NotADirectory`] when a link or a file stands where questions belong, [`TaskError::Files`] when the
     /// disk refuses.
     pub fn ask(&self, mut question: Question) -> Result<Question, TaskError> {
         let folder = self.questions_folder()?;
-        question.number = numbers(&folder).last().map_or(1, |last| last.saturating_add(1));
+        // Those that are known may have lost their files.
+        let taken = numbers(&folder).last().map_or(question.number, |last| question.number.max(*last));
+        question.number = taken.saturating_add(1);
         loop {
             let path = folder.join(format!("{}.md", question.name()));
             let text = self.rendered(&question)?;

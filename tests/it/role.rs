@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
+use tillerman::message::Approval;
 use tillerman::role::{Known, Role, Roles, Scope};
 use tillerman::workspace::Workspace;
 use tillerman::workspace::defaults::Layer;
@@ -50,7 +51,7 @@ fn researcher_and_reviewer_are_built_in_and_in_the_catalogue() {
 #[test]
 fn every_field_reaches_its_place() {
     let text = "---\nname: prober\ndescription: Runs\n  tests.\nmodel: openai/gpt-x\neffort: high\ntools: [shell, read_file]\n\
-                skills: coding, writing\nmax_steps: 12\nbackground: true\nlimits: {usd: 0.50, turns: 9}\n---\n\nTest this: {{task}}\n\nAgain: {{task}}\n";
+                skills: coding, writing\nmax_steps: 12\napproval: ask\nbackground: true\nlimits: {usd: 0.50, turns: 9}\n---\n\nTest this: {{task}}\n\nAgain: {{task}}\n";
     let (_dir, base, roles) = roles(&[("ws/agents/t.md", text)]);
     let expected = Role {
         name: "prober".to_owned(),
@@ -62,6 +63,7 @@ fn every_field_reaches_its_place() {
         skills: Some(words(&["coding", "writing"])),
         max_turns: Some(12),
         budget: "$0.50 9 turns".parse().unwrap(),
+        approval: Some(Approval::Ask),
         background: true,
         body: "Test this: {{task}}\n\nAgain: {{task}}".to_owned(),
         layer: Layer::Workspace,
@@ -129,6 +131,7 @@ fn mistakes_are_named_with_file_and_line_and_cost_only_themselves() {
         ("ws/agents/f.md", "---\ndescription: x\ntools: {shell: true}\n---\n"),
         ("ws/agents/g.md", "---\ndescription: x\nname: a\n---\n"),
         ("ws/agents/h.md", "---\ndescription: x\nbudget: lots\n---\n"),
+        ("ws/agents/i.md", "---\ndescription: x\napproval: never\n---\n"),
         ("ws/agents/README.md", "About this folder."),
     ];
     let (_dir, _, found) = roles(&files);
@@ -140,7 +143,7 @@ fn mistakes_are_named_with_file_and_line_and_cost_only_themselves() {
         "ws/agents/a.md line 6: model sonnet is no PROVIDER/MODEL; it gets the model that workers have",
         "ws/agents/a.md line 3: max_turns is ignored: it must be a whole number from 1",
         "ws/agents/a.md line 4: unknown field `foo`; known are name, description, model, effort, tools, disallowedTools, skills, \
-         maxTurns, budget, background",
+         maxTurns, budget, approval, background",
         "ws/agents/a.md line 5: the field `hooks` has no effect here",
         "ws/agents/b.md: role left out: its frontmatter has no description",
         "ws/agents/d.md line 3: a role cannot have a scripted model; it gets the one that workers have",
@@ -149,6 +152,7 @@ fn mistakes_are_named_with_file_and_line_and_cost_only_themselves() {
         "ws/agents/f.md: role left out: tools must be names, like [shell, read_file]",
         "ws/agents/g.md: role left out: ws/agents/a.md has the same name, a",
         "ws/agents/h.md: role left out: budget: `lots` is no budget; write it like $0.50, 400k tokens, 20m or 40 turns",
+        "ws/agents/i.md: role left out: approval must be ask or deny",
     ];
     let expected = expected.map(|line| line.replace("gets the one", "gets the model"));
     assert_eq!(notices(&files), expected);

@@ -78,6 +78,7 @@ impl Dispatch {
             budget: budget.unwrap_or_default(),
             after: args.after.iter().map(|id| task_id(id)).collect::<Result<_, _>>()?,
             priority: args.priority.as_deref().map_or(Ok(Priority::Normal), priority)?,
+            approval: None,
             session: Some(self.control.patron.session.to_string()),
             depth: self.control.depth + 1,
             parent: self.control.own.parse().ok(),

@@ -143,7 +143,7 @@ fn every_setting_reaches_its_place() {
     let settings = "max_tokens: 1000\ncontext_window: 50000\nmax_turns: 5\nworker_max_turns: 6\nworkers: 1\nqueue: 0\n\
                     depth: 0\nparallel_tools: false\ntools: [shell, list]\nshell_timeout: 9\nprofile: curated\n\
                     durability: off\nagents: built-in\nagents_folder: team/agents\nsteer_boundary: turn\n\
-                    keep_follow_ups: true";
+                    keep_follow_ups: true\nworker_approval: ask";
     let config = Scene::new().trusted().file("ws/config.md", &front(settings)).config();
     let steers = Limits { keep_follow_ups: true, steer_waits: true, ..Limits::default() };
     let limits = Limits { max_tokens: 1000, context_window: 50_000, parallel: false, ..steers };
@@ -151,7 +151,7 @@ fn every_setting_reaches_its_place() {
     assert_eq!(config.worker, Limits { max_turns: Some(6), ..limits });
     assert_eq!(config.crew, CrewLimits { running: 1, queued: 0, depth: 0 });
     let two = Enabled::read(&["shell", "list"]).unwrap();
-    assert_eq!(config.tools, two);
+    assert_eq!((&config.tools, config.worker_approval), (&two, tillerman::message::Approval::Ask));
     let folder = Some(config.workspace.root().join("team/agents"));
     assert_eq!(config.agents, Agents { from: AgentsFrom::BuiltIn, folder, foreign: None });
     assert_eq!(config.shell_timeout, Duration::from_secs(9));

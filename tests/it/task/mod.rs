@@ -19,6 +19,7 @@ fn brief() -> Brief {
         budget: "$0.50 400k tokens 90s".parse().unwrap(),
         after: vec![TaskId(1), TaskId(7)],
         priority: tillerman::task::Priority::High,
+        approval: Some(tillerman::message::Approval::Ask),
         title: "count: lines \"and\" words".to_owned(),
         body: "Count them.\n\n---\nnot frontmatter\n".to_owned(),
         agent: Some("researcher".to_owned()),
