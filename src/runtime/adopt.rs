@@ -8,12 +8,13 @@ use ractor::ActorRef;
 use super::ControlError;
 use super::ask::NOBODY;
 use super::crew::{CrewMsg, State};
+use super::leave::{Filed, Leaves};
 use super::mail::{self, Ears, Known, Letter, Unsent};
 use super::park::{ParkMsg, RESTED};
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use crate::message::NoteKind;
 use crate::session::{Durability, End, Posted, Session};
-use crate::task::{Asked, Brief, Question, Task, TaskDir, TaskId, TaskStatus, now};
+use crate::task::{Asked, Asker, Brief, Question, Task, TaskDir, TaskId, TaskStatus, now};
 use crate::workspace::Workspace;
 
 /// An order to take a task on.
@@ -32,6 +33,8 @@ pub(super) struct Adopted {
     ears: Ears,
     /// All that it ever asked.
     questions: Vec<Question>,
+    /// What was said to those about calls.
+    leaves: Leaves,
     /// Answers that are not in its inbox yet.
     missed: Vec<Letter>,
 }
@@ -97,8 +100,9 @@ impl State {
             }
             Ok(adopted) => {
                 self.site.unpark(id);
-                let Adopted { brief, attempt, began, ears, questions, missed } = adopted;
+                let Adopted { brief, attempt, began, ears, questions, leaves, missed } = adopted;
                 (entry.brief, entry.attempt, entry.began) = (brief, attempt, began);
+                entry.parking.leaves = leaves;
                 for letter in missed {
                     entry.parking.questions.writing();
                     let crew = myself.clone();
@@ -142,27 +146,28 @@ fn read(dir: &TaskDir, journal: &Path, durability: Durability) -> Result<Adopted
     let task = dir.task().map_err(|error| error.to_string())?;
     let text = |error: crate::session::SessionError| error.to_string();
     let Known { ears, posted, waiting } = mail::known(journal, durability).map_err(text)?;
-    let (mut questions, mut missed, mut broken) = (Vec::new(), Vec::new(), Vec::new());
-    for read in dir.questions() {
-        let mut question = match read {
-            Ok(question) => question,
-            Err(error) => {
-                broken.push(error.to_string());
-                continue;
-            }
-        };
-        match (given(&question, &posted), &question.state) {
+    let mut filed = Filed::read(dir, journal).map_err(text)?;
+    let mut missed = Vec::new();
+    for question in &mut filed.questions {
+        match (given(question, &posted), &question.state) {
             (Some(fate), Asked::Open) => {
                 question.state = fate;
-                dir.settle(&question).map_err(|error| error.to_string())?;
+                dir.settle(question).map_err(|error| error.to_string())?;
+            }
+            (Some(fate), _) if question.asker == Asker::Permission => question.state = fate,
+            // Whatever a file says of it, nobody has answered; and it says again what is asked.
+            (None, state) if question.asker == Asker::Permission && !matches!(state, Asked::Moot { .. }) => {
+                question.state = Asked::Open;
+                dir.settle(question).map_err(|error| error.to_string())?;
             }
             // A hand wrote it there, or the disk had the file before the inbox.
             (None, Asked::Answered { text, from, .. }) => missed.push(letter(question.reply(text, from), from)),
             (None, Asked::Defaulted { .. }) => missed.push(letter(question.silence(), NOBODY)),
             _ => {}
         }
-        questions.push(question);
     }
+    let leaves = filed.leaves();
+    let Filed { questions, broken, .. } = filed;
     let waits = |kind: NoteKind| waiting.iter().any(|posted| posted.note.kind == kind);
     let began = journal.exists();
     // One that has not begun asked nothing: the runtime did, and looks again.
@@ -172,7 +177,7 @@ fn read(dir: &TaskDir, journal: &Path, durability: Durability) -> Result<Adopted
         let words = format!("What you asked cannot be answered any more: {why}. Decide it yourself, and say how.");
         missed.push(letter(words, NOBODY));
     }
-    Ok(Adopted { brief: task.brief, attempt: task.attempt, began, ears, questions, missed })
+    Ok(Adopted { brief: task.brief, attempt: task.attempt, began, ears, questions, leaves, missed })
 }
 
 /// What became of a question, by the notes that were ever sent to its task.

@@ -7,35 +7,26 @@ use jiff::Timestamp;
 use ractor::{ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
-use super::ControlError;
 use super::answer::Replied;
+use super::asking::{Asking, MOST_PATIENCE, Waiter, write_down};
 use super::crew::{CrewMsg, State};
 use super::feed::{News, Source};
-use super::mail::{Letter, Unsent};
+use super::mail::{Letter, PERSON, Unsent};
 use super::main_agent::MainMsg;
 use super::park::{Held, ParkMsg, set_parked};
 use super::pending::Pending;
 use super::queue::{Doubt, Heard};
 use super::roster::{Entry, Stage};
+use super::{ControlError, leave};
 use crate::config::Authority;
 use crate::message::{NoteId, NoteKind};
-use crate::task::{Asked as Fate, Asker, GIVE_UP, Question, TaskDir, TaskId, TaskStatus, now, one_line};
-
-/// How long a question waits when nobody says otherwise.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30 * 60);
-
-/// The longest that a question may wait.
-pub(super) const MOST_PATIENCE: Duration = Duration::from_secs(7 * 24 * 3_600);
+use crate::task::{Asked as Fate, Asker, GIVE_UP, Question, TaskId, TaskStatus, now, one_line};
 
 /// Questions of one task that are open at a time.
 const MOST_OPEN: usize = 8;
 
-/// Most options of a question, and most characters of one.
-const OPTIONS: usize = 9;
-const OPTION: usize = 200;
-
-/// Most characters of a question.
-pub(super) const TEXT: usize = 2_000;
+/// Most characters of an answer where it is only called to mind.
+const ANSWER: usize = 200;
 
 /// When a default is tried again that could not be written down.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -43,26 +34,11 @@ const AGAIN: Duration = Duration::from_secs(30);
 /// Who took a default: nobody.
 pub(super) const NOBODY: &str = "deadline";
 
-/// Answers a question being asked.
-pub(super) type Asked = RpcReplyPort<Result<Question, ControlError>>;
-
 /// Answers an answer.
 pub(super) type Answered = RpcReplyPort<Result<Replied, ControlError>>;
 
 /// What became of the note with an answer.
 pub(super) type Sent = Result<NoteId, Unsent>;
-
-/// A question before it has a number.
-pub(in crate::runtime) struct Asking {
-    pub(in crate::runtime) text: String,
-    /// At most nine; none when any words will do.
-    pub(in crate::runtime) options: Vec<String>,
-    /// Taken at the deadline.
-    pub(in crate::runtime) default: String,
-    /// Until then.
-    pub(in crate::runtime) patience: Duration,
-    pub(in crate::runtime) asker: Asker,
-}
 
 /// An answer as it is ordered.
 pub(super) struct Order {
@@ -83,45 +59,25 @@ pub(super) enum Given {
     Silence,
 }
 
-/// Writes a question down, and a line about it for people. Waits for the disk.
-pub(super) fn write_down(dir: &TaskDir, asking: Asking) -> Result<Question, String> {
-    let asked = now();
-    let cut = |text: &str, most: usize| text.trim().chars().take(most).collect::<String>();
-    let question = Question {
-        task: dir.id(),
-        number: 0,
-        text: cut(&asking.text, TEXT),
-        options: asking.options.iter().take(OPTIONS).map(|option| one_line(option, OPTION)).collect(),
-        default: one_line(&asking.default, OPTION),
-        asked,
-        deadline: asked.checked_add(asking.patience).unwrap_or(asked),
-        asker: asking.asker,
-        state: Fate::Open,
-    };
-    let question = dir.ask(question).map_err(|error| error.to_string())?;
-    // A file for people, and no reason to stop.
-    let _ = dir.progress(&format!("asks {}: {}", question.name(), question.text));
-    Ok(question)
-}
-
 impl State {
-    pub(super) fn ask(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, asking: Asking, reply: Option<Asked>) {
-        let Some(entry) = self.tasks.get_mut(&id) else { return refuse(reply, self.absent(id)) };
+    pub(super) fn ask(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, asking: Asking, waiter: Waiter) {
+        let Some(entry) = self.tasks.get_mut(&id) else { return waiter.refuse(self.absent(id)) };
         let questions = &mut entry.parking.questions;
         if questions.open().count() + questions.writing >= MOST_OPEN {
-            return refuse(reply, ControlError::TooManyQuestions(id));
+            return self.unasked(id, waiter, ControlError::TooManyQuestions(id));
         }
         questions.writing += 1;
+        let above = questions.all.iter().map(|pending| pending.question.number).max().unwrap_or_default();
         let parks = matches!(entry.stage, Stage::Parked);
         let (site, crew, dir) = (self.site.clone(), myself.clone(), entry.dir.clone());
         tokio::spawn(async move {
             let written = site.on_disk(move || {
-                let asked = write_down(&dir, asking)?;
+                let asked = write_down(&dir, asking, above)?;
                 if parks { set_parked(&dir).map(|()| asked) } else { Ok(asked) }
             });
             let asked = written.await.unwrap_or_else(Err).map(Box::new);
             // Without a crew there is nobody left to ask.
-            let _ = crew.cast(CrewMsg::Park(ParkMsg::Asked(id, asked, reply)));
+            let _ = crew.cast(CrewMsg::Park(ParkMsg::Asked(id, asked, waiter)));
         });
     }
 
@@ -130,23 +86,34 @@ impl State {
         myself: &ActorRef<CrewMsg>,
         id: TaskId,
         asked: Result<Box<Question>, String>,
-        reply: Option<Asked>,
+        waiter: Waiter,
     ) {
-        let Some(entry) = self.tasks.get_mut(&id) else { return refuse(reply, self.absent(id)) };
+        let Some(entry) = self.tasks.get_mut(&id) else { return waiter.refuse(self.absent(id)) };
         entry.parking.questions.written();
-        match asked {
-            Ok(question) => {
+        match (asked, waiter) {
+            (Ok(question), Waiter::Nobody) => self.enter(myself, *question),
+            (Ok(question), Waiter::Tool(reply)) => {
                 self.enter(myself, (*question).clone());
-                if let Some(reply) = reply {
-                    let _ = reply.send(Ok(*question));
-                }
+                let _ = reply.send(Ok(*question));
             }
-            Err(why) if reply.is_none() => {
+            (Ok(question), Waiter::Gate(request, reply)) => {
+                entry.parking.leaves.asked(request.key, question.number);
+                self.enter(myself, (*question).clone());
+                let _ = reply.send(leave::rests(&request, &question));
+            }
+            (Err(why), Waiter::Nobody) => {
                 let words = format!("It was to ask something and could not: {why}");
                 self.bury(myself, id, TaskStatus::Failed, words);
             }
-            Err(why) => refuse(reply, ControlError::Files(why)),
+            (Err(why), waiter) => self.unasked(id, waiter, ControlError::Files(why)),
         }
+    }
+
+    fn unasked(&mut self, id: TaskId, waiter: Waiter, why: ControlError) {
+        if let (Waiter::Gate(request, _), Some(entry)) = (&waiter, self.tasks.get_mut(&id)) {
+            entry.parking.leaves.forget(request.key);
+        }
+        waiter.refuse(why);
     }
 
     /// A question that is on the disk: its time runs, and whoever may answer is told.
@@ -182,6 +149,9 @@ impl State {
             Some(question) => question.clone(),
             None => return drop(reply.send(Err(ControlError::NoQuestion(id)))),
         };
+        if question.asker == Asker::Permission && from != PERSON {
+            return drop(reply.send(Err(ControlError::ForPerson { task: id, question: question.name() })));
+        }
         let text = match question.choose(&words) {
             Ok(text) => text,
             Err(why) => return drop(reply.send(Err(ControlError::Unfit(why.to_string())))),
@@ -189,6 +159,7 @@ impl State {
         match &question.state {
             Fate::Open => self.give(myself, id, question.number, Given::Answer { text, from, reply }),
             Fate::Defaulted { .. } => {
+                entry.parking.leaves.said(question.number, Some(&text));
                 let letter = Letter { kind: NoteKind::Steer, text: question.afterthought(&text, &from), from };
                 let replied =
                     Replied { task: id, question: question.number, answer: text, note: NoteId(0), late: true };
@@ -231,6 +202,7 @@ impl State {
         if waits && question.asker != Asker::Worker && answer == GIVE_UP {
             return self.give_up(myself, id, number, given);
         }
+        entry.parking.leaves.said(number, given.words());
         let (text, from) = match &given {
             Given::Answer { text, from, .. } => (question.reply(text, from), from.clone()),
             Given::Silence => (question.silence(), NOBODY.to_owned()),
@@ -269,6 +241,9 @@ impl State {
     /// Nothing is written down, so the question is open still.
     fn not_given(&mut self, myself: &ActorRef<CrewMsg>, of: (TaskId, u32), given: Given, why: ControlError) {
         let (id, number) = of;
+        if let Some(entry) = self.tasks.get_mut(&id) {
+            entry.parking.leaves.unsaid(number);
+        }
         if let Given::Silence = given {
             tracing::warn!(task = %id, %why, "a default could not be taken; it is tried again");
             self.clock.due.insert((Instant::now() + AGAIN, id, number));
@@ -358,7 +333,11 @@ impl State {
 /// Whether a main agent may answer in a person's place. What the runtime asks is about how its task goes on, and that is
 /// the dispatcher's to say.
 pub(in crate::runtime) fn may_decide(authority: &Authority, question: &Question) -> bool {
-    question.asker != Asker::Worker || authority.covers(&question.wording())
+    match question.asker {
+        Asker::Worker => authority.covers(&question.wording()),
+        Asker::Stuck | Asker::Dependency => true,
+        Asker::Permission => false,
+    }
 }
 
 /// Why a question of a task that has ended needs no answer.
@@ -366,17 +345,11 @@ pub(super) fn moot(status: TaskStatus) -> String {
     format!("the task has ended: {status}")
 }
 
-fn refuse(reply: Option<Asked>, why: ControlError) {
-    if let Some(reply) = reply {
-        let _ = reply.send(Err(why));
-    }
-}
-
 /// In what way a question is not open.
 fn closed(question: &Question) -> ControlError {
     let how = match &question.state {
         Fate::Open => "an answer is just being written down".to_owned(),
-        Fate::Answered { text, from, .. } => format!("{from} answered {}", one_line(text, OPTION)),
+        Fate::Answered { text, from, .. } => format!("{from} answered {}", one_line(text, ANSWER)),
         Fate::Defaulted { .. } => format!("the default was taken: {}", question.default),
         Fate::Moot { why } => why.clone(),
     };
@@ -384,6 +357,10 @@ fn closed(question: &Question) -> ControlError {
 }
 
 impl Given {
+    fn words(&self) -> Option<&str> {
+        if let Given::Answer { text, .. } = self { Some(text) } else { None }
+    }
+
     fn answer(&self, question: &Question) -> String {
         match self {
             Given::Answer { text, .. } => text.clone(),

@@ -12,7 +12,7 @@ use super::site::Site;
 use super::{ground, history, ledger, purse};
 use crate::agent::{Agent, Limits, Summariser};
 use crate::markdown::Notice;
-use crate::message::Budget;
+use crate::message::{Approval, Budget};
 use crate::model::provider::Effort;
 use crate::model::{Model, ModelId};
 use crate::prompt::{self, Sources};
@@ -87,6 +87,9 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let place = prompt::Task { dir: task.dir.path(), text };
     let sources = Sources { workspace, skills: &skills, roles: &roles, role, task: Some(place) };
     let ask = control::ask(&control, task.dir.id());
+    let approval = task.brief.approval.or_else(|| role.and_then(|role| role.approval));
+    let asks = approval.unwrap_or(config.worker_approval) == Approval::Ask;
+    let asker = asks.then(|| control::leave(&control, task.dir.id()));
     let may_dispatch = control.depth < config.crew.depth;
     let control = may_dispatch.then(|| control::tools(control)).into_iter().flatten();
     let rights = rights(site, task)?;
@@ -94,8 +97,7 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let noted = notes.as_ref().and_then(Notes::part).unwrap_or_default();
     let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
     let settings = ground::worker(site, rights, task.dir.path())?;
-    // A worker asks nobody: what a person must allow is denied.
-    let keeper = keeper(site, &settings, None);
+    let keeper = keeper(site, &settings, asker);
     let tools = own_tools(site, settings, role).into_iter().chain(skills.tool()).chain(control);
     let tools = tools.chain([ask]).chain(history::tools(&journal)).chain(notes.map(Notes::tool));
     Ok(Agent {
@@ -214,9 +216,10 @@ fn toolbox(
     Toolbox::new(tools.chain(brought.map(|tool| keeper.before(Arc::clone(tool)))).collect()).map_err(text)
 }
 
-/// What the gates of an agent share. An approval holds for the same variables and the same rights only.
+/// What the gates of an agent share. An approval holds for the same variables and the same rights only; where temporary
+/// files are differs from one run of a worker to the next.
 fn keeper(site: &Site, settings: &ToolSettings, asker: Option<Asker>) -> Keeper {
-    let variables: Vec<_> = settings.shell.environment.variables().collect();
+    let variables: Vec<_> = settings.shell.environment.variables().filter(|(name, _)| *name != "TMPDIR").collect();
     let around = format!("{} {} {variables:?}", settings.policy.profile().name(), site.config.network);
     let rules = Arc::clone(&site.config.permissions.rules);
     Keeper { rules, base: settings.policy.base().to_owned(), around, asker }

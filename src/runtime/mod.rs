@@ -7,6 +7,7 @@
 mod adopt;
 mod answer;
 mod ask;
+mod asking;
 mod assemble;
 mod batch;
 mod busy;
@@ -26,6 +27,7 @@ mod handover;
 mod history;
 mod job;
 mod launch;
+mod leave;
 mod ledger;
 mod lookout;
 mod mail;

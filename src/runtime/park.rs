@@ -7,10 +7,12 @@ use std::time::Instant;
 
 use ractor::{ActorRef, RpcReplyPort};
 
-use super::ask::{Asking, Given};
+use super::ask::Given;
+use super::asking::{self, Asking, Waiter};
 use super::crew::{CrewMsg, State};
 use super::job::Job;
 use super::launch::Home;
+use super::leave::Leaves;
 use super::mail::Letter;
 use super::meter::{Begun, Meter, Reading};
 use super::pending::Questions;
@@ -21,6 +23,7 @@ use crate::agent::inbox;
 use crate::event::Ending;
 use crate::message::{Note, NoteId, NoteKind};
 use crate::task::{Asker, Question, TaskDir, TaskError, TaskId, TaskReport, TaskStatus};
+use crate::tools::gate::{Answer, Request};
 
 /// Said of a task that was ended while it rested.
 pub(super) const RESTED: &str = "Ended while it waited for an answer.";
@@ -46,6 +49,8 @@ pub(super) struct Rest {
 #[derive(Default)]
 pub(super) struct Parking {
     pub(super) questions: Questions,
+    /// Its calls that a person must allow.
+    pub(super) leaves: Leaves,
     /// Its run so far.
     nap: Option<Nap>,
     /// What came while a run was at its end, and nobody knew yet what comes after it.
@@ -78,9 +83,11 @@ pub(super) enum ParkMsg {
     /// A run has ended to rest.
     Rests(TaskId, Box<Rest>),
     /// A question that is to be written down.
-    Ask(TaskId, Box<Asking>, Option<ask::Asked>),
+    Ask(TaskId, Box<Asking>, Waiter),
     /// It is, or cannot be.
-    Asked(TaskId, Result<Box<Question>, String>, Option<ask::Asked>),
+    Asked(TaskId, Result<Box<Question>, String>, Waiter),
+    /// A call that a person must allow.
+    Leave(TaskId, Box<Request>, RpcReplyPort<Answer>),
     /// An answer, to a question or to the one that is open.
     Answer(TaskId, Option<u32>, Box<ask::Order>),
     /// What became of the note with an answer.
@@ -113,7 +120,7 @@ pub(super) async fn rests(job: &Job, home: Home) -> Result<Carried, Home> {
     let dir = job.dir.clone();
     let written = job.site.on_disk(move || {
         set_parked(&dir)?;
-        asking.map(|asking| ask::write_down(&dir, asking)).transpose()
+        asking.map(|asking| asking::write_down(&dir, asking, 0)).transpose()
     });
     match written.await.unwrap_or_else(Err) {
         Ok(question) => {
@@ -141,8 +148,9 @@ impl State {
     pub(super) fn park(&mut self, myself: &ActorRef<CrewMsg>, message: ParkMsg) {
         match message {
             ParkMsg::Rests(id, rest) => self.rests(myself, id, *rest),
-            ParkMsg::Ask(id, asking, reply) => self.ask(myself, id, *asking, reply),
-            ParkMsg::Asked(id, asked, reply) => self.asked(myself, id, asked, reply),
+            ParkMsg::Ask(id, asking, waiter) => self.ask(myself, id, *asking, waiter),
+            ParkMsg::Asked(id, asked, waiter) => self.asked(myself, id, asked, waiter),
+            ParkMsg::Leave(id, request, reply) => self.leave(myself, id, *request, reply),
             ParkMsg::Answer(id, number, order) => self.answer(myself, id, number, *order),
             ParkMsg::Given(id, number, given, sent) => self.given(myself, (id, number), given, sent),
             ParkMsg::Stray(id, note, reply) => self.stray(id, note, reply),
@@ -164,7 +172,7 @@ impl State {
         let Some(entry) = self.tasks.get_mut(&id).filter(|entry| matches!(entry.stage, Stage::Queued)) else { return };
         entry.stage = Stage::Parked;
         self.queue.leave(id);
-        self.ask(myself, id, asking, None);
+        self.ask(myself, id, asking, Waiter::Nobody);
     }
 
     fn rests(&mut self, myself: &ActorRef<CrewMsg>, id: TaskId, rest: Rest) {
@@ -334,7 +342,7 @@ impl Asking {
             text: format!("It is stuck: {evidence}. Go on, or what should it do instead?"),
             options: vec!["go on".to_owned(), crate::task::GIVE_UP.to_owned()],
             default: crate::task::GIVE_UP.to_owned(),
-            patience: ask::PATIENCE,
+            patience: asking::PATIENCE,
             asker: Asker::Stuck,
         }
     }

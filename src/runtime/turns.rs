@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use ractor::{Actor, ActorRef};
 
-use super::ask::{self, Asking};
+use super::asking::{self, Asking};
 use super::crew::{CrewMsg, State};
 use super::feed::{News, Source};
 use super::job::Job;
@@ -227,7 +227,7 @@ impl Entry {
 
 /// A question may have been cut where it was written down.
 fn is_same(asked: &str, doubt: &str) -> bool {
-    asked == doubt || (asked.chars().count() >= ask::TEXT && doubt.starts_with(asked))
+    asked == doubt || (asked.chars().count() >= asking::TEXT && doubt.starts_with(asked))
 }
 
 /// What is asked in the name of a task whose turn has come.
@@ -236,7 +236,7 @@ fn asking(doubt: String) -> Asking {
         text: doubt,
         options: vec!["go on".to_owned(), GIVE_UP.to_owned()],
         default: GIVE_UP.to_owned(),
-        patience: ask::PATIENCE,
+        patience: asking::PATIENCE,
         asker: Asker::Dependency,
     }
 }

@@ -267,6 +267,16 @@ pub enum ControlError {
         /// What became of it.
         how: String,
     },
+    /// What it asks is a person's to say.
+    #[error(
+        "{question} of {task} asks for a person's leave, and nobody else may answer; a person answers with /answer {task}"
+    )]
+    ForPerson {
+        /// Whose.
+        task: TaskId,
+        /// As in `q_001`.
+        question: String,
+    },
     /// It asks too much at a time.
     #[error("task {0} has too many open questions; wait for an answer to some")]
     TooManyQuestions(TaskId),

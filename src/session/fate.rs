@@ -1,4 +1,4 @@
-//! What became of the notes that were posted to a session. Looks at its files beside whoever writes them, and locks none.
+//! What became of the notes that were posted to a session, and what its tools told programs. Looks at its files beside whoever writes them, and locks none.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,6 +7,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::SessionError;
 use super::log::is_sealed;
@@ -79,6 +80,21 @@ pub fn sent(session: &Path) -> Result<Vec<Sent>, SessionError> {
         Sent { posted, at, fate }
     };
     Ok(sent.into_iter().map(told).collect())
+}
+
+/// What tools told programs under this name, in the details of their results, oldest first, as far as the file is sound. It
+/// need not exist.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn details(session: &Path, name: &str) -> Result<Vec<Value>, SessionError> {
+    let mut found = Vec::new();
+    each(session, &["tool_result"], |_, record| {
+        if let Record::ToolResult { message } = record {
+            found.extend(message.results().filter_map(|result| result.details.get(name).cloned()));
+        }
+    })?;
+    Ok(found)
 }
 
 /// Shows the sound entries of these types; the others are not even read.

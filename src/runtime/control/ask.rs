@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Door, refused};
 use crate::message::{Budget, RawArgs, ToolSpec};
-use crate::runtime::ask::{Asking, MOST_PATIENCE, PATIENCE};
+use crate::runtime::asking::{Asking, MOST_PATIENCE, PATIENCE};
 use crate::task::{Asker, TaskId};
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};

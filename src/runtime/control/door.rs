@@ -12,11 +12,13 @@ use crate::message::{Budget, NoteId};
 use crate::model::ModelId;
 use crate::runtime::adopt::Adoption;
 use crate::runtime::answer::Replied;
-use crate::runtime::ask::{Asking, Order};
+use crate::runtime::ask::Order;
+use crate::runtime::asking::{Asking, Waiter};
 use crate::runtime::assemble;
 use crate::runtime::call::Caller;
 use crate::runtime::crew::CrewMsg;
 use crate::runtime::feed::{News, Source};
+use crate::runtime::leave::Filed;
 use crate::runtime::mail::Letter;
 use crate::runtime::order;
 use crate::runtime::park::ParkMsg;
@@ -25,6 +27,7 @@ use crate::runtime::roster::{Dispatched, Patron};
 use crate::runtime::site::Site;
 use crate::runtime::{ControlError, TaskDetail, TaskRow};
 use crate::task::{self, Brief, Question, Task, TaskDir, TaskError, TaskId, TaskReport, TaskStatus, one_line};
+use crate::tools::gate::{Answer, Request};
 
 /// Longest title made from a brief, in characters.
 const TITLE: usize = 60;
@@ -167,7 +170,13 @@ impl Door {
 
     /// A question of a worker; answers when it is written down.
     pub(in crate::runtime) async fn ask(&self, id: TaskId, asking: Asking) -> Result<Question, ControlError> {
-        self.request(|reply| CrewMsg::Park(ParkMsg::Ask(id, Box::new(asking), Some(reply)))).await?
+        self.request(|reply| CrewMsg::Park(ParkMsg::Ask(id, Box::new(asking), Waiter::Tool(reply)))).await?
+    }
+
+    /// A call of a worker that a person must allow; answers when it is known what is to become of it.
+    pub(in crate::runtime) async fn leave(&self, id: TaskId, request: Request) -> Answer {
+        let order = |reply| CrewMsg::Park(ParkMsg::Leave(id, Box::new(request), reply));
+        self.request(order).await.unwrap_or_else(|why| Answer::No(why.to_string()))
     }
 
     pub(in crate::runtime) async fn answer(
@@ -209,7 +218,7 @@ impl Door {
     /// All tasks: what is going on from the crew, what is over from the disk.
     pub(in crate::runtime) async fn rows(&self) -> Result<Vec<TaskRow>, ControlError> {
         let live = self.request(CrewMsg::Live).await?;
-        let root = self.tasks();
+        let (root, site) = (self.tasks(), self.site.clone());
         self.site
             .on_disk(move || {
                 let listing = task::list(&root).map_err(files)?;
@@ -219,7 +228,8 @@ impl Door {
                 let mut rows = live;
                 let known: std::collections::HashSet<TaskId> = rows.iter().map(|row| row.id).collect();
                 let over = listing.tasks.into_iter().filter(|task| !known.contains(&task.dir.id()));
-                rows.extend(over.map(|task| past(&task, task.dir.result().ok().flatten().as_ref())));
+                let past = |task: Task| past(&site, &task, task.dir.result().ok().flatten().as_ref());
+                rows.extend(over.map(past));
                 rows.sort_by_key(|row| row.id);
                 Ok(rows)
             })
@@ -230,13 +240,13 @@ impl Door {
     /// Everything about one task.
     pub(in crate::runtime) async fn detail(&self, id: TaskId) -> Result<TaskDetail, ControlError> {
         let live = self.request(CrewMsg::Live).await?.into_iter().find(|row| row.id == id);
-        let root = self.tasks();
+        let (root, site) = (self.tasks(), self.site.clone());
         self.site
             .on_disk(move || {
                 let dir = TaskDir::open(&root, id).map_err(|_| ControlError::NoSuchTask(id))?;
                 let task = dir.task().map_err(files)?;
                 let result = dir.result().map_err(files)?;
-                let row = live.unwrap_or_else(|| past(&task, result.as_ref()));
+                let row = live.unwrap_or_else(|| past(&site, &task, result.as_ref()));
                 let progress = dir.progress_text();
                 Ok(TaskDetail { row, brief: task.brief, progress, result, dir: dir.path().to_owned() })
             })
@@ -269,7 +279,7 @@ impl Door {
 }
 
 /// The row of a task without a worker.
-fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
+fn past(site: &Site, task: &Task, result: Option<&TaskReport>) -> TaskRow {
     TaskRow {
         id: task.dir.id(),
         title: task.brief.title.clone(),
@@ -289,17 +299,18 @@ fn past(task: &Task, result: Option<&TaskReport>) -> TaskRow {
         score: Vec::new(),
         flat: 0,
         quiet: None,
-        questions: open_questions(task),
+        questions: open_questions(site, task),
         after: Vec::new(),
         priority: task.brief.priority,
     }
 }
 
 /// What a task asks that rests since an earlier program.
-fn open_questions(task: &Task) -> Vec<Question> {
+fn open_questions(site: &Site, task: &Task) -> Vec<Question> {
     let parked = task.status == TaskStatus::Parked;
-    let read = if parked { task.dir.questions() } else { Default::default() };
-    read.into_iter().flatten().filter(Question::is_open).collect()
+    let read = || Filed::read(&task.dir, &site.journal(task.dir.id())).unwrap_or_default();
+    let asked = if parked { read().questions } else { Vec::new() };
+    asked.into_iter().filter(Question::is_open).collect()
 }
 
 /// A path that leads nowhere but down. Whether links on the way lead out is the path policy's business.

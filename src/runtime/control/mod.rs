@@ -17,12 +17,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) use door::Door;
 
+use futures_util::FutureExt;
+
 use super::roster::Patron;
 use crate::agent::inbox::Tiller;
 use crate::event::{AgentEvent, Observer};
 use crate::role::Roles;
 use crate::task::{NoTaskId, TaskId};
 use crate::tool::{Tool, ToolError};
+use crate::tools::gate::Asker;
 
 /// Who commands the crew, and in whose name.
 #[derive(Clone)]
@@ -102,6 +105,15 @@ const PER_TURN: u32 = 64;
 /// The tool with which the worker of a task asks.
 pub(super) fn ask(control: &Control, task: TaskId) -> Arc<dyn Tool> {
     Arc::new(ask::Ask::of(control.crew.clone(), task))
+}
+
+/// The way from the gates of a task's worker to a person.
+pub(super) fn leave(control: &Control, task: TaskId) -> Asker {
+    let crew = control.crew.clone();
+    Arc::new(move |request| {
+        let crew = crew.clone();
+        async move { crew.leave(task, request).await }.boxed()
+    })
 }
 
 /// The tool with which a main agent answers.

@@ -10,6 +10,7 @@ mod crowd;
 mod edit;
 mod ends;
 mod keeps;
+mod leave;
 mod library;
 mod lookout;
 mod mail;
