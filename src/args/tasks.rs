@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::message::Budget;
+use crate::message::{Approval, Budget};
 
 /// Ways to look at tasks, and orders. Orders go to the tillerman that works in this workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -46,6 +46,9 @@ pub enum Tasks {
         /// low, normal or high.
         #[arg(long, value_name = "WHEN")]
         priority: Option<String>,
+        /// What becomes of calls that a rule wants asked: ask (the task rests until a person answers) or deny.
+        #[arg(long, value_name = "WHAT")]
+        approval: Option<Approval>,
         /// What it may use, for example "$0.50 400k 20m 40 turns".
         #[arg(long, value_name = "BUDGET", allow_negative_numbers = true)]
         budget: Option<Budget>,

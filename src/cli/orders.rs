@@ -78,9 +78,16 @@ pub async fn orders(command: &Tasks, setup: &Setup<'_>) -> Option<Result<Exit, N
         Tasks::Answer { id, text, question } => answer(id, text, *question, setup).await,
         Tasks::Abort { ids } => abort(ids, setup).await,
         Tasks::Budget { id, change } => budget(id, change, setup).await,
-        Tasks::Dispatch { text, title, agent, touches, rows, after, priority, budget } => {
+        Tasks::Dispatch { text, title, agent, touches, rows, after, priority, approval, budget } => {
             let (title, agent, touches) = (title.clone().unwrap_or_default(), agent.clone(), touches.clone());
-            let brief = Brief { title, agent, touches, budget: budget.unwrap_or_default(), ..Brief::default() };
+            let brief = Brief {
+                title,
+                agent,
+                touches,
+                budget: budget.unwrap_or_default(),
+                approval: *approval,
+                ..Brief::default()
+            };
             match order(brief, after, priority.as_deref()) {
                 Ok(brief) => dispatch(text, brief, rows.as_deref(), setup).await,
                 Err(error) => Err(error),

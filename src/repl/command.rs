@@ -2,7 +2,7 @@
 
 use super::permit;
 use super::roam::{self, Roam};
-use crate::message::{BudgetError, Change};
+use crate::message::{Approval, BudgetError, Change};
 use crate::runtime::Word;
 use crate::task::{Question, TaskId};
 use crate::terminal::nearest;
@@ -33,7 +33,7 @@ pub enum Input {
     /// Go on with a task that has ended, with new words for its worker.
     Continue(TaskId, String),
     /// Hand over work.
-    Dispatch(String),
+    Dispatch(String, Option<Approval>),
     /// A task for each row of a file.
     Batch(String, String),
     /// The commands that the agent has in the background, or the end of one.
@@ -120,7 +120,11 @@ pub const COMMANDS: [Entry; 33] = [
     entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
     entry("/resume", "t_001", "go on with a task that was interrupted, aborted, failed or ran out of turns"),
     entry("/continue", "t_001 TEXT", "go on with a task that has ended, also one that is done, with a new instruction"),
-    entry("/dispatch", "TEXT", "hand work to a worker yourself"),
+    entry(
+        "/dispatch",
+        "[--approval ask] TEXT",
+        "hand work to a worker yourself; with `--approval ask` it asks you where a rule says ask",
+    ),
     entry("/batch", "FILE TEXT", "a task for each row of a CSV or JSON-lines file; {{column}} in TEXT is filled in"),
     entry("/sessions", "[search WORDS]", "all conversations of this workspace, or those that say this"),
     entry("/open", "ID", "go over to another conversation; what goes on in this one goes on"),
@@ -197,8 +201,7 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         }
         "/resume" => task(rest, "/resume t_001").map(Input::Resume),
         "/continue" => go_on(rest),
-        "/dispatch" if rest.is_empty() => Err(Misread::Usage("/dispatch TEXT".to_owned())),
-        "/dispatch" => Ok(Input::Dispatch(rest.to_owned())),
+        "/dispatch" => dispatch(rest),
         "/batch" => match split(rest) {
             (_, "") => Err(Misread::Usage("/batch FILE TEXT, for example /batch files.csv review {{file}}".to_owned())),
             (file, text) => Ok(Input::Batch(file.to_owned(), text.to_owned())),
@@ -257,6 +260,21 @@ fn answer(rest: &str) -> Result<Input, Misread> {
     let task = task(id, USAGE)?;
     let (question, words) = Question::addressed(words);
     text_for(task, words, USAGE).map(|(task, words)| Input::Answer(task, question, words))
+}
+
+fn dispatch(rest: &str) -> Result<Input, Misread> {
+    const USAGE: &str = "/dispatch [--approval ask] TEXT";
+    let (approval, text) = match rest.strip_prefix("--approval").filter(|rest| rest.starts_with(['=', ' '])) {
+        Some(rest) => {
+            let (word, text) = split(rest[1..].trim_start());
+            (Some(word.parse().map_err(|_| Misread::Usage(USAGE.to_owned()))?), text)
+        }
+        None => (None, rest),
+    };
+    match text {
+        "" => Err(Misread::Usage(USAGE.to_owned())),
+        _ => Ok(Input::Dispatch(text.to_owned(), approval)),
+    }
 }
 
 fn budget(rest: &str) -> Result<Input, Misread> {

@@ -236,7 +236,7 @@ impl<'a> Talk<'a> {
             Input::Shell(text) => self.shell(text).await,
             Input::Resume(task) => self.resume(task, None).await,
             Input::Continue(task, text) => self.resume(task, Some(text)).await,
-            Input::Dispatch(text) => self.dispatch(text).await,
+            Input::Dispatch(text, approval) => self.dispatch(text, approval).await,
             Input::Batch(file, text) => self.batch(&file, text).await,
             Input::Abort(None) => self.stop(true).await,
             Input::Abort(Some(task)) => {

@@ -1,6 +1,7 @@
 //! Work that a person hands to workers at the prompt: a task, a table of tasks, another attempt at one.
 
 use super::talk::Talk;
+use crate::message::Approval;
 use crate::runtime::Table;
 use crate::task::{Brief, TaskId};
 
@@ -23,8 +24,8 @@ impl Talk<'_> {
         }
     }
 
-    pub(super) async fn dispatch(&mut self, body: String) {
-        match self.runtime.dispatch(&self.session, Brief { body, ..Brief::default() }).await {
+    pub(super) async fn dispatch(&mut self, body: String, approval: Option<Approval>) {
+        match self.runtime.dispatch(&self.session, Brief { body, approval, ..Brief::default() }).await {
             Ok(task) => self.acknowledge(&format!("{task} is dispatched")).await,
             Err(error) => self.complain(error).await,
         }
