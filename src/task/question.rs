@@ -288,7 +288,11 @@ impl TaskDir {
             Ok(meta) if !meta.is_dir() => return Err(TaskError::NotADirectory(folder)),
             Ok(_) => {}
             Err(_) => {
-                fs::create_dir(&folder).map_err(files)?;
+                match fs::create_dir(&folder) {
+                    // Another question came first; a link is none that it made.
+                    Err(_) if fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir()) => return Ok(folder),
+                    made => made.map_err(files)?,
+                }
                 if self.is_durable() {
                     fs::File::open(self.path()).and_then(|dir| dir.sync_all()).map_err(files)?;
                 }
