@@ -1,6 +1,7 @@
 //! Answers at the socket, for as long as the program works in the workspace. Whoever is at the other end may be broken:
 //! every line, wait and number of connections has a bound.
 
+use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,12 +75,18 @@ async fn serve(listener: UnixListener, runtime: Runtime) {
     }
 }
 
-/// The socket's file is its owner's alone; this holds also where somebody has changed that.
+/// The socket's file is its owner's alone; this holds also where somebody has changed that. Orders are a person's: what a
+/// command of an agent asks for, the agent could answer itself.
 fn admit(stream: &UnixStream, places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, String> {
-    let (peer, own) =
-        (stream.peer_cred().map_err(|error| error.to_string())?.uid(), rustix::process::getuid().as_raw());
-    if !may_order(peer, own) {
-        return Err(format!("user {peer} may not give orders here: this tillerman belongs to user {own}"));
+    let peer = stream.peer_cred().map_err(|error| error.to_string())?;
+    let own = rustix::process::getuid().as_raw();
+    if !may_order(peer.uid(), own) {
+        return Err(format!("user {} may not give orders here: this tillerman belongs to user {own}", peer.uid()));
+    }
+    if is_walled(peer.pid()) {
+        return Err(
+            "a command within walls may not give orders here; a person does so from another terminal".to_owned()
+        );
     }
     places.clone().try_acquire_owned().map_err(|_| format!("{CLIENTS} clients are connected already; try again later"))
 }
@@ -87,6 +94,20 @@ fn admit(stream: &UnixStream, places: &Arc<Semaphore>) -> Result<OwnedSemaphoreP
 /// Whether this user may give orders to a program of that one: oneself, and root, who may do everything anyway.
 pub fn may_order(peer: u32, own: u32) -> bool {
     peer == own || peer == 0
+}
+
+/// Whether a process has more filters of system calls than this one: commands of agents have, and none can get rid of them.
+fn is_walled(pid: Option<i32>) -> bool {
+    // Where the system does not count them there are no walls of ours.
+    let Some(own) = filters("self") else { return false };
+    // Whoever is gone or cannot be seen waits for no answer, or hides.
+    pid.and_then(|pid| filters(&pid.to_string())).is_none_or(|peer| peer > own)
+}
+
+fn filters(process: &str) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let field = |name| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    field("Seccomp_filters:").or_else(|| field("Seccomp:"))
 }
 
 /// Says why, as far as it can be said at once.

@@ -9,10 +9,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tillerman::runtime::{Done, Order, Runtime};
+use tillerman::sandbox::Tier;
 use tillerman::server::control::{Host, may_order};
 
 use super::{client, socket};
 use crate::runtime::{Ask, Ground, played, says};
+use crate::sandbox::{Ground as Walled, text};
 
 /// Where the stranger of [`one_that_is_another_user`] is to connect.
 const WHERE: &str = "TILLERMAN_TEST_SOCKET";
@@ -90,6 +92,32 @@ async fn another_user_is_kept_out() {
         serde_json::from_str::<serde_json::Value>(&said).unwrap(),
         serde_json::json!({"v": 1, "id": null, "error": why})
     );
+    assert_eq!(
+        client(&ground).order(&Order::Tasks).await.unwrap(),
+        Done::Tasks { rows: vec![] },
+        "others are answered"
+    );
+}
+
+/// S11, S21: or else an agent could answer in the place of a person whom it was to ask.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s11_s21_a_command_within_walls_gives_no_orders() {
+    let ground = Ground::new();
+    let runtime = Runtime::start(ground.config(played("idle", |_: Ask| async { says("yes") }))).await.unwrap();
+    let _host = Host::open(&runtime).unwrap().unwrap();
+    let order = format!(
+        "{WHERE}={} {} --exact socket::strangers::one_that_is_another_user --nocapture 2>&1",
+        socket(&ground).display(),
+        std::env::current_exe().unwrap().display()
+    );
+    for (tier, told) in [
+        (Tier::Full, "a command within walls may not give orders here"),
+        (Tier::Landlock, "a command within walls may not give orders here"),
+        (Tier::Open, "\"rows\":[]"),
+    ] {
+        let said = text(&Walled::within(tier).run(&order).await);
+        assert!(said.contains(told), "{tier}: {said}");
+    }
     assert_eq!(
         client(&ground).order(&Order::Tasks).await.unwrap(),
         Done::Tasks { rows: vec![] },
