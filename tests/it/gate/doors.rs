@@ -1,11 +1,13 @@
 //! Rules from files and the command line, `tillerman permissions`, and a run that meets them.
 
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::cli::Place;
+use crate::cli::{Place, wait_until};
 use crate::server::{Server, says};
+use crate::story::is_main;
 
 fn place() -> Place {
     let place = Place::new();
@@ -91,4 +93,39 @@ fn s19_a_workspace_does_not_loosen_what_the_command_line_said() {
     fs::write(full.path().join("config.md"), "---\nprofile: full\n---\n").unwrap();
     let refused = full.tillerman(&["doctor", "--trust"]);
     assert!(refused.stdout.contains("profile is full"), "{}", refused.stdout);
+}
+
+/// A headless run with a worker that may ask, and a person at another terminal.
+#[test]
+fn s20_s21_a_call_of_a_worker_waits_for_a_person_at_another_terminal() {
+    let server = Server::answer(|request| match (is_main(request), request.turns()) {
+        (true, 0) => says().call("d1", "dispatch", json!({ "task": "Push." })).into(),
+        (true, _) => says().text("Heard.").into(),
+        (false, 0 | 1) => {
+            says().call("c1", "shell", json!({ "command": "echo pushed | tee -a .tasks/t_001/log" })).into()
+        }
+        (false, _) => says().text("It is out.").into(),
+    });
+    let place = Place::new();
+    let url = server.base_url();
+    let args = ["run", "--wait", "push", "-m", "anthropic/x", "--base-url", &url, "--ask", "shell(echo:*)"];
+    let mut run = place.command(&args);
+    run.env("ANTHROPIC_API_KEY", "sk-test-1").env("TILLERMAN_WORKER_APPROVAL", "ask");
+    let run = run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("it asks", || place.path().join(".tasks/t_001/questions/q_001.md").exists());
+    let log = place.path().join(".tasks/t_001/log");
+    assert!(!log.exists());
+    // The crew knows of it a moment after its file is there.
+    let mut said = String::new();
+    wait_until("it is answered", || {
+        let answered = place.tillerman(&["tasks", "answer", "t_001", "allow"]);
+        said = answered.stdout;
+        answered.code == Some(0)
+    });
+    assert!(said.starts_with("q_001 of t_001: allow"), "{said}");
+    let done = run.wait_with_output().unwrap();
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{told}");
+    assert!(told.contains("May it do this once (ask shell(echo:*) (--ask))? shell"), "{told}");
+    assert_eq!(fs::read_to_string(log).unwrap(), "pushed\n");
 }
