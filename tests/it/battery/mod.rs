@@ -5,6 +5,7 @@
 pub mod after;
 mod crew;
 mod faults;
+mod kernel;
 mod kill;
 pub mod live;
 mod power;

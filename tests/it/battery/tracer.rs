@@ -162,7 +162,7 @@ impl Tracer<'_> {
     }
 }
 
-fn go_on(thread: Pid, signal: Option<Signal>) {
+pub fn go_on(thread: Pid, signal: Option<Signal>) {
     // A thread that was killed meanwhile cannot go on; its end is reported next.
     let _ = ptrace::syscall(thread, signal);
 }
@@ -272,7 +272,7 @@ fn number(thread: Pid, address: u64) -> Option<u64> {
 
 /// The call that the thread is about to make becomes none.
 #[cfg(target_arch = "x86_64")]
-fn skip(thread: Pid) {
+pub fn skip(thread: Pid) {
     let mut registers = ptrace::getregs(thread).unwrap();
     registers.orig_rax = u64::MAX;
     ptrace::setregs(thread, registers).unwrap();
@@ -280,7 +280,7 @@ fn skip(thread: Pid) {
 
 /// What the call that was skipped answers.
 #[cfg(target_arch = "x86_64")]
-fn answer(thread: Pid, errno: Errno) {
+pub fn answer(thread: Pid, errno: Errno) {
     // It may have been killed meanwhile.
     let Ok(mut registers) = ptrace::getregs(thread) else { return };
     registers.rax = (-i64::from(errno as i32)).cast_unsigned();
@@ -296,10 +296,10 @@ fn halve(thread: Pid) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn skip(_: Pid) {}
+pub fn skip(_: Pid) {}
 
 #[cfg(not(target_arch = "x86_64"))]
-fn answer(_: Pid, _: Errno) {}
+pub fn answer(_: Pid, _: Errno) {}
 
 #[cfg(not(target_arch = "x86_64"))]
 fn halve(_: Pid) {}
