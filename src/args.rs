@@ -1,6 +1,7 @@
 //! The command line as it is typed. What the words do is told in `cli` and `repl`.
 
 mod compaction;
+mod notes;
 mod sessions;
 mod tasks;
 mod tools;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 pub use self::compaction::Compaction;
+pub use self::notes::Notes;
 pub use self::sessions::{Form, Sessions, Trash};
 pub use self::tasks::Tasks;
 pub use self::tools::Tools;
@@ -182,6 +184,12 @@ pub enum Command {
         /// Write JSON instead of text.
         #[arg(long, global = true)]
         json: bool,
+    },
+    /// What agents noted for later, for another program.
+    Notes {
+        /// What to do.
+        #[command(subcommand)]
+        command: Notes,
     },
     /// Look at the tools that agents have, and run one without an agent.
     Tool {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use tempfile::TempDir;
-use tillerman::args::{Args, Command, Common, Compaction, Most, Sessions, Tasks, Tools};
+use tillerman::args::{Args, Command, Common, Compaction, Most, Notes, Sessions, Tasks, Tools};
 use tillerman::cli;
 use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
@@ -90,6 +90,7 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
         Some(Command::Sessions { command, json }) => sessions(&common, command, json),
         Some(Command::Compaction { command, json }) => compaction(&common, command, json),
+        Some(Command::Notes { command }) => notes(&common, &command),
         Some(Command::Models { provider, refresh, json }) => {
             let setup = cli::models::Setup { provider, refresh, json, look: look(&common, &io::stdout()) };
             let shown = cli::models::models(&common, &setup).await;
@@ -222,6 +223,18 @@ fn compaction(common: &Common, command: Option<Compaction>, json: bool) -> Exit 
     let (workspace, session, limits) = (&config.workspace, common.session.as_deref(), &config.main);
     let setup = cli::compaction::Setup { workspace, session, limits, look: look(common, &io::stdout()), json };
     match cli::compaction::compaction(&command.unwrap_or(Compaction::List), &setup) {
+        Ok(exit) => exit,
+        Err(error) if error.nobody_reads() => Exit::Done,
+        Err(error) => complain(error.exit(), &error.to_string()),
+    }
+}
+
+fn notes(common: &Common, command: &Notes) -> Exit {
+    let workspace = match cli::ready::workspace(common) {
+        Ok(workspace) => workspace,
+        Err(error) => return complain(error.exit, &error.why),
+    };
+    match cli::notes::notes(command, &workspace) {
         Ok(exit) => exit,
         Err(error) if error.nobody_reads() => Exit::Done,
         Err(error) => complain(error.exit(), &error.to_string()),

@@ -1,4 +1,4 @@
-//! The commands of the command line that are not the terminal: run, replay, tasks, sessions, models, tool, demo, doctor, init.
+//! The commands of the command line that are not the terminal: run, replay, tasks, sessions, notes, models, tool, demo, doctor, init.
 
 pub mod compaction;
 pub mod demo;
@@ -8,6 +8,7 @@ pub mod init;
 pub mod json;
 pub mod log;
 pub mod models;
+pub mod notes;
 pub mod orders;
 pub mod permissions;
 mod permit;

@@ -43,8 +43,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let journal =
         Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
     let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
-    // A person who wants notes searched wants some written.
-    let notes = is_enabled(site, None, "search_notes").then(|| Notes::of_main(&policy).tool());
+    let notes = config.tools.has_notes().then(|| Notes::of_main(&policy).tool());
     let mut settings = ground::main(site, &control.patron.session, policy)?;
     let keeper = keeper(site, &settings, Permits::asker(&site.permits, &site.feed, &control.patron.session));
     // Where nobody answers, or nothing is held back, there is nothing to ask for.

@@ -65,6 +65,7 @@ pub use by_hand::{ByHand, by_hand};
 pub use edit::EditError;
 pub use feed::{Envelope, News, Source};
 pub use handle::Runtime;
+pub use notes::{NoNotes, Noted, noted};
 pub use permit::{NoPermission, Permission, Word};
 pub use purse::{Budgeted, Grant};
 pub use recover::last_task;

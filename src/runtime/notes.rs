@@ -1,6 +1,8 @@
 //! What agents note for later: dated lines with a category, written and read back by the tool `note`. A named agent's are
 //! in `memory/agents/<name>.md` and part of its prompt (S1-38), a main agent's in `memory/notes.md` (S1-22). The JSON file
-//! of another program is read once, where there are no lines yet.
+//! of another program is read where there are no lines yet; how they are written in its form is in `notes/export`.
+
+mod export;
 
 use std::fs;
 use std::io::Read as _;
@@ -19,6 +21,8 @@ use crate::task::one_line;
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
 use crate::workspace::policy::PathPolicy;
+
+pub use self::export::{NoNotes, Noted, noted};
 
 /// Characters of the notes in a prompt: the last ones.
 const SHOWN: usize = 4_000;
@@ -68,16 +72,14 @@ struct Args {
 impl Notes {
     /// Within these rights.
     pub(super) fn of(role: &Role, policy: &PathPolicy) -> Notes {
-        let path = format!("memory/agents/{}.md", role.name);
-        let foreign = policy.base().join(format!(".agent_memory_{}.json", role.name));
+        let (path, foreign) = files(Some(&role.name), policy.base());
         Notes { policy: Arc::new(policy.narrowed().with_write(Path::new(&path))), path, foreign }
     }
 
     /// Those of a main agent, within its rights.
     pub(super) fn of_main(policy: &PathPolicy) -> Notes {
-        let foreign = policy.base().join(".agent_memory.json");
-        let policy = Arc::new(policy.with_profile(policy.profile()));
-        Notes { policy, path: "memory/notes.md".to_owned(), foreign }
+        let (path, foreign) = files(None, policy.base());
+        Notes { policy: Arc::new(policy.with_profile(policy.profile())), path, foreign }
     }
 
     /// The part of the prompt, if there are any notes.
@@ -138,6 +140,14 @@ impl Notes {
         all.push_str(&line(&Zoned::now().strftime("%Y-%m-%d").to_string(), category, text));
         let written = self.policy.write(&self.path, all.as_bytes());
         written.map(drop).map_err(|error| ToolError::new(error.to_string()))
+    }
+}
+
+/// Where an agent's notes are, below the root, and the file that another program has for them.
+fn files(agent: Option<&str>, root: &Path) -> (String, PathBuf) {
+    match agent {
+        Some(name) => (format!("memory/agents/{name}.md"), root.join(format!(".agent_memory_{name}.json"))),
+        None => ("memory/notes.md".to_owned(), root.join(".agent_memory.json")),
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Enabled {
     on: BTreeSet<&'static str>,
     /// Off, but for a role that names them.
     on_demand: BTreeSet<&'static str>,
+    /// Somebody asked for notes.
+    notes: bool,
 }
 
 const fn usual(name: &'static str, tools: &'static [&'static str]) -> Group {
@@ -81,17 +83,21 @@ impl Enabled {
         let is_change = words.first().is_some_and(|word| word.as_ref().trim().starts_with(['+', '-']));
         let mut on = if is_change { of_group("default") } else { BTreeSet::new() };
         let (mut out, mut open) = (BTreeSet::new(), is_change);
+        let mut notes = false;
         for word in words.iter().map(|word| word.as_ref().trim()) {
             let (name, less) = match word.strip_prefix('-') {
                 Some(name) => (name, true),
                 None => (word.strip_prefix('+').unwrap_or(word), false),
             };
             open |= name == "default" && !less;
-            if less { &mut out } else { &mut on }.append(&mut meant(name.trim())?);
+            let mut named = meant(name.trim())?;
+            // The usual set has `note`, too: for agents with a name.
+            notes |= !less && (named.contains("search_notes") || named.iter().eq(&["note"]));
+            if less { &mut out } else { &mut on }.append(&mut named);
         }
         on.retain(|name| !out.contains(name));
         let on_demand = all().into_iter().filter(|name| open && !on.contains(name) && !out.contains(name));
-        Ok(Enabled { on_demand: on_demand.collect(), on })
+        Ok(Enabled { on_demand: on_demand.collect(), on, notes })
     }
 
     /// An agent has the tool without asking.
@@ -104,6 +110,11 @@ impl Enabled {
         self.on.contains(name) || self.on_demand.contains(name)
     }
 
+    /// A main agent keeps notes, too: the group `notes` was asked for, or one of the tools that make and find them.
+    pub fn has_notes(&self) -> bool {
+        self.notes && self.has("note")
+    }
+
     /// Some tool is on that is usually off.
     pub fn is_wider_than_usual(&self) -> bool {
         !self.on.is_subset(&of_group("default"))
@@ -114,7 +125,7 @@ impl Default for Enabled {
     /// The usual tools.
     fn default() -> Enabled {
         let on = of_group("default");
-        Enabled { on_demand: all().difference(&on).copied().collect(), on }
+        Enabled { on_demand: all().difference(&on).copied().collect(), on, notes: false }
     }
 }
 
@@ -124,7 +135,9 @@ fn of_group(name: &str) -> BTreeSet<&'static str> {
         "default" => group.usual,
         name => group.name == name,
     };
-    GROUPS.iter().filter(is_meant).flat_map(|group| group.tools).copied().collect()
+    // Agents with a name usually have it, so it is listed with what is usual.
+    let note = (name == "notes").then_some("note");
+    GROUPS.iter().filter(is_meant).flat_map(|group| group.tools).copied().chain(note).collect()
 }
 
 fn meant(word: &str) -> Result<BTreeSet<&'static str>, NoSuchTool> {

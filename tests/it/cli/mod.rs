@@ -6,6 +6,7 @@ mod ends;
 mod ephemeral;
 mod image;
 mod json;
+mod memory;
 mod models;
 mod notes;
 mod orders;

@@ -51,3 +51,23 @@ fn a_role_may_ask_for_what_is_usually_off_and_not_for_what_is_barred() {
     assert!(Enabled::read(&["default", "current_time"]).unwrap().is_wider_than_usual());
     assert!(!Enabled::read(&["shell", "-grep"]).unwrap().is_wider_than_usual());
 }
+
+#[test]
+fn a_main_agent_notes_where_notes_were_asked_for_by_whatever_word() {
+    let notes = |words: &[&str]| Enabled::read(words).unwrap().has_notes();
+    for words in [
+        &["default", "notes"][..],
+        &["default", "search_notes"],
+        &["default", "note"],
+        &["+note"],
+        &["all"],
+        &["notes"],
+    ] {
+        assert!(notes(words), "{words:?}");
+    }
+    // To keep them is not to search them.
+    assert!(notes(&["default", "notes", "-search_notes"]));
+    for words in [&["default"][..], &["-grep"], &["shell", "crew"], &["all", "-notes"], &["all", "-note"]] {
+        assert!(!notes(words), "{words:?}");
+    }
+}
