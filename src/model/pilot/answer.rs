@@ -31,7 +31,7 @@ pub(super) fn answer(call: &ToolCall, result: &ToolResult) -> String {
         "grep" => format!("`{}`{}:\n{}", arg("pattern"), within(arg("path")), quoted(output)),
         "dispatch" if args.contains_key("rows") => plain(output),
         "dispatch" => dispatched(arg("title"), output),
-        "tasks" | "steer" | "abort" | "answer" | "resume" | "call_agent" | "write_file" => plain(output),
+        "tasks" | "steer" | "abort" | "answer" | "resume" | "call_agent" | "write_file" | "todo" => plain(output),
         other => format!("{other}:\n{}", quoted(output)),
     }
 }

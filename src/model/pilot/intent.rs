@@ -97,7 +97,7 @@ pub(super) const LINES: &[(&str, &str)] = &[
     ("grep PATTERN [in PATH]", "search in files"),
     ("write PATH: TEXT", "write a file"),
     ("test", "run the project's tests"),
-    ("todo [add TEXT | done N]", "a list in todo.md"),
+    ("todo [add TEXT | done N]", "a list of what is to do"),
     ("2 * (3 + 4)", "calculate"),
     ("time", "the date and time"),
 ];

@@ -50,7 +50,7 @@ fn react(line: &str, tools: &[ToolSpec], speech: &mut Speech) {
             speech.say(&format!("{id} asks something. I am no language model: `answer {id} 1` is yours to say."))
         }
         Intent::Report { id, how } => report(id, how, line, tools, speech),
-        intent => match call(&intent) {
+        intent => match list(&intent).filter(|_| offers(tools, "todo")).or_else(|| call(&intent)) {
             Some((name, args)) if offers(tools, name) => speech.call(name, args),
             Some(_) if tools.is_empty() => speech.say("The turns of this run are used up; please say that line again."),
             Some((name, _)) => speech.say(&format!("The tool {name} is not available to me here.")),
@@ -78,6 +78,17 @@ fn report(id: &str, how: &str, line: &str, tools: &[ToolSpec], speech: &mut Spee
         true => speech.call("load", json!({ "path": path })),
         false => speech.say(&format!("Its result is in {path}.")),
     }
+}
+
+/// What a line about the list asks of the tool that keeps one; without it the list is a file.
+fn list(intent: &Intent<'_>) -> Option<(&'static str, Value)> {
+    let args = match intent {
+        Intent::TodoAdd(text) => json!({ "action": "add", "items": [text] }),
+        Intent::TodoDone(number) => json!({ "action": "complete", "number": number }),
+        Intent::TodoList => json!({ "action": "view" }),
+        _ => return None,
+    };
+    Some(("todo", args))
 }
 
 /// The tool call that does what a line asks for.

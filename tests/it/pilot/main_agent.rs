@@ -60,6 +60,22 @@ async fn a_line_becomes_the_call_that_it_means() {
 }
 
 #[tokio::test]
+async fn the_list_is_kept_by_the_tool_where_there_is_one() {
+    let table = [
+        ("todo add buy 'milk'", json!({"action": "add", "items": ["buy 'milk'"]})),
+        ("todo done 2", json!({"action": "complete", "number": 2})),
+        ("todo", json!({"action": "view"})),
+    ];
+    for (line, args) in table {
+        let mut talk = Talk::with(&["shell", "todo"]);
+        talk.hears(line);
+        assert_eq!(calls(&talk.reply().await), [("todo".to_owned(), args)], "{line}");
+        talk.results(&[("1 of 2 done\n1. [ ] milk\n2. [x] eggs", Value::Null, false)]);
+        assert_eq!(talk.reply().await.text(), "1 of 2 done\n1. [ ] milk\n2. [x] eggs");
+    }
+}
+
+#[tokio::test]
 async fn a_dispatch_becomes_a_runbook() {
     let head = "Run these commands in order and report what each one did.\n\n";
     let table = [
