@@ -8,6 +8,7 @@ mod dotenv;
 mod hosts;
 mod init;
 mod keys;
+mod once;
 mod permissions;
 mod raw;
 mod review;

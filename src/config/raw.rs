@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::checked::listed;
 use super::keys::{self, KEYS, Key};
-use super::{ConfigError, Flags, dotenv::DotEnv, permissions};
-use crate::markdown::{self, Document};
+use super::{ConfigError, Flags, dotenv::DotEnv, once, permissions};
+use crate::markdown::{self, Document, MarkdownError};
 use crate::tools::Enabled;
 use crate::workspace::Workspace;
 use crate::workspace::guarded::is_kept_free;
@@ -198,9 +198,7 @@ fn home_file(path: &Path) -> Result<Map<String, Value>, ConfigError> {
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Map::new()),
         Err(cause) => return Err(ConfigError::Unreadable { path: path.to_path_buf(), cause }),
     };
-    let settings: Option<Map<String, Value>> =
-        serde_yaml::from_str(&text).map_err(|error| ConfigError::broken(path, &error))?;
-    Ok(settings.unwrap_or_default())
+    once::read(&text, path)
 }
 
 fn own_file(path: &Path) -> Result<Map<String, Value>, ConfigError> {
@@ -210,6 +208,13 @@ fn own_file(path: &Path) -> Result<Map<String, Value>, ConfigError> {
     let Document { front, body } = markdown::load::<Map<String, Value>>(path)?;
     if front.is_empty() && body.lines().next().is_some_and(|line| line.trim_end() == "---") {
         return Err(ConfigError::Unclosed { path: path.to_path_buf() });
+    }
+    // Bounded by now, and a file that is not there any more says nothing twice.
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let head = text.strip_suffix(body.as_str()).unwrap_or(&text).trim_end().strip_suffix("---").unwrap_or_default();
+    if let Some((line, key)) = once::twice(head) {
+        let (path, message) = (path.to_path_buf(), once::told(&key));
+        return Err(MarkdownError::Front { path, line, column: 1, message }.into());
     }
     Ok(front)
 }

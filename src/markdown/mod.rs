@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 pub use notice::Notice;
 pub use render::render;
 pub use scan::{DocMeta, MAX_DOCS, Scan, peek, scan};
-pub use yaml::Yaml;
+pub use yaml::{Yaml, too_deep};
 
 use head::Split;
 

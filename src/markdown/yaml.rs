@@ -56,8 +56,9 @@ pub(super) fn read_any(yaml: &str, path: &Path) -> Result<Value, MarkdownError> 
     }
 }
 
-/// Where brackets, quoted ones too, are nested over [`MAX_DEPTH`].
-fn too_deep(yaml: &str) -> Option<(usize, usize)> {
+/// Line and column, from 1, where brackets, quoted ones too, are nested over 128 deep. Whoever gives a parser YAML from
+/// elsewhere asks this first.
+pub fn too_deep(yaml: &str) -> Option<(usize, usize)> {
     let mut depth = 0_usize;
     for (number, line) in yaml.lines().enumerate() {
         for (column, c) in line.chars().enumerate() {

@@ -318,3 +318,22 @@ fn broken_files_are_refused_with_line_and_column() {
     fs::create_dir(scene.dir.path().join("home/config.yaml")).unwrap();
     assert_eq!(scene.error(), "cannot use home/config.yaml: Is a directory (os error 21)");
 }
+
+/// Of two the first would count for nothing without a word, a list of what is denied included.
+#[test]
+fn a_key_that_stands_twice_is_refused_with_its_line() {
+    let home = |text: &str| Scene::new().file("home/config.yaml", text).error();
+    let own = |text: &str| Scene::new().trusted().file("ws/config.md", text).error();
+    let twice = |file: &str, line: usize, key: &str| {
+        format!("{file} is wrong at line {line}, column 1: `{key}` stands there twice; keep one of them")
+    };
+    assert_eq!(home("model: a/b\n\nworkers: 2\n\"model\": c/d\n"), twice("home/config.yaml", 4, "model"));
+    let rules = "permissions:\n  deny: [shell]\n  allow: [read_file]\n  deny: []\nworkers: 2\n";
+    assert_eq!(home(rules), twice("home/config.yaml", 4, "deny"));
+    let front = "the frontmatter of ws/config.md";
+    assert_eq!(own("---\nworkers: 2\nworkers: 3\n---\nworkers: 4\n"), twice(front, 3, "workers"));
+    assert_eq!(own("---\nworkers: 2\nworkers: 3\n---"), twice(front, 3, "workers"));
+    let deep = format!("workers: 2\na: {}", "[".repeat(100_000));
+    assert_eq!(home(&deep), "home/config.yaml is wrong at line 2, column 132: nested too deeply");
+    assert_eq!(Scene::new().file("home/config.yaml", "").warnings(), Vec::<String>::new());
+}
