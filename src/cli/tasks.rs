@@ -156,7 +156,10 @@ fn show(dir: &TaskDir, setup: &Setup) -> Result<Exit, NotShown> {
     writeln!(out, "{}", line(&task, report.as_ref(), setup))?;
     writeln!(out, "{}", look.dim(dir.path().display()))?;
     let sent = notes.iter().map(note).collect::<Vec<String>>().join("\n");
-    let parts = [("asked", task.brief.body), ("notes", sent), ("progress", dir.progress_text())];
+    // They end with the run, so only who runs it knows of any.
+    let jobs = setup.live.get(&dir.id()).into_iter().flat_map(|row| &row.jobs).map(|job| one_line(&job.to_string()));
+    let jobs = jobs.collect::<Vec<String>>().join("\n");
+    let parts = [("asked", task.brief.body), ("notes", sent), ("jobs", jobs), ("progress", dir.progress_text())];
     let answer = report.map(|report| ("result", report.answer));
     for (name, text) in parts.into_iter().chain(answer) {
         let text = clean(text.trim());

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::json;
 use super::orders::{NotOrdered, Setup, strange};
-use crate::runtime::{Done, Order, TaskRow};
+use crate::runtime::{Done, JobRow, Order, TaskRow};
 use crate::server::control::{Client, Unanswered};
 use crate::task::TaskId;
 use crate::terminal::crew;
@@ -135,7 +135,8 @@ impl Told {
 /// What makes a change of it: all but what time does.
 fn facts(row: &TaskRow) -> Value {
     let asked: Vec<u32> = row.questions.iter().map(|question| question.number).collect();
-    json!([row.status, row.attempt, row.turn, row.doing, row.place_in_queue, row.flat, row.after, asked])
+    let jobs: Vec<_> = row.jobs.iter().map(|job| (job.id, &job.ended)).collect();
+    json!([row.status, row.attempt, row.turn, row.doing, row.place_in_queue, row.flat, row.after, asked, jobs])
 }
 
 /// A task as a line of JSON: what it is at, and what it took so far.
@@ -158,6 +159,10 @@ pub(super) fn live(row: &TaskRow) -> Value {
         "after": row.after, "priority": row.priority,
     });
     json::add_cost(&mut live, row.spent);
+    if !row.jobs.is_empty() {
+        let job = |job: &JobRow| json!({"id": job.id, "command": job.command, "ended": job.ended, "duration_ms": millis(job.took), "output": job.output});
+        live["jobs"] = row.jobs.iter().map(job).collect();
+    }
     live
 }
 

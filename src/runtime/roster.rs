@@ -117,6 +117,7 @@ impl Entry {
             questions: self.parking.questions.open().cloned().collect(),
             after,
             priority: self.brief.priority,
+            jobs: Vec::new(),
         }
     }
 }
@@ -135,7 +136,10 @@ impl State {
         let row = |(id, entry): (&TaskId, &Entry)| entry.row(*id, places.get(id).copied(), self.queue.after(*id));
         let mut rows: Vec<TaskRow> = self.tasks.iter().map(row).collect();
         rows.sort_by_key(|row| row.id);
-        rows.iter_mut().for_each(|row| purse::fill(&self.site, row));
+        for row in &mut rows {
+            purse::fill(&self.site, row);
+            row.jobs = self.site.yard.of_task(row.id);
+        }
         rows
     }
 }

@@ -10,6 +10,7 @@ use crate::message::{Bill, Block, Budget, Image, Message, NoteId, Role, Spent, T
 use crate::model::{Fault, ModelId};
 use crate::session::{Posted, SessionError, SessionId};
 use crate::task::{Brief, Priority, Question, TaskError, TaskId, TaskReport, TaskStatus};
+use crate::tools::jobs::JobRow;
 use crate::workspace::{Owner, WorkspaceError};
 
 /// Names one run of a main agent: from a line or report to its outcome. Rising within a program's life.
@@ -138,6 +139,9 @@ pub struct TaskRow {
     pub after: Vec<TaskId>,
     /// When it begins, compared with others that wait.
     pub priority: Priority,
+    /// The commands that it has in the background, with the last of those that ended; none when it is not at work.
+    #[serde(default)]
+    pub jobs: Vec<JobRow>,
 }
 
 /// All that is known of one task.

@@ -86,7 +86,12 @@ fn facts(row: &TaskRow) -> Vec<String> {
     let window = window.or_else(|| (row.context > 0).then(|| story::count(row.context)));
     let cost = (row.spent != Spent::default()).then(|| row.spent.to_string());
     let quiet = row.quiet.filter(|quiet| *quiet >= QUIET).map(|quiet| format!("quiet {}", story::span(quiet)));
-    [Some(state(row)), turn, took, meter(row), window, cost, quiet].into_iter().flatten().collect()
+    let jobs = match row.jobs.iter().filter(|job| job.ended.is_none()).count() {
+        0 => None,
+        1 => Some("1 job".to_owned()),
+        many => Some(format!("{many} jobs")),
+    };
+    [Some(state(row)), turn, took, meter(row), window, cost, quiet, jobs].into_iter().flatten().collect()
 }
 
 /// As many as fit, in their order.

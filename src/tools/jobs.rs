@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -47,7 +48,7 @@ struct Shelf {
 }
 
 /// A job as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRow {
     /// From 1.
     pub id: u32,
@@ -64,14 +65,28 @@ pub struct JobRow {
 /// `job 2 runs since 14 s: cargo test`
 impl fmt::Display for JobRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
-        let command = &words[..words.floor_char_boundary(SHOWN)];
+        let command = shown(&self.command);
         let (id, seconds) = (self.id, self.took.as_secs());
         match &self.ended {
             None => write!(f, "job {id} runs since {seconds} s: {command}"),
             Some(how) => write!(f, "job {id} has ended after {seconds} s, {how}: {command}"),
         }
     }
+}
+
+impl JobRow {
+    /// With no more of its command than a list shows.
+    #[must_use]
+    pub fn brief(self) -> JobRow {
+        JobRow { command: shown(&self.command), ..self }
+    }
+}
+
+/// The beginning of a command, on one line.
+fn shown(command: &str) -> String {
+    let mut words = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.truncate(words.floor_char_boundary(SHOWN));
+    words
 }
 
 /// A command on a task of its own. Dropping it ends all its processes.

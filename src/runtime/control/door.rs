@@ -302,6 +302,7 @@ fn past(site: &Site, task: &Task, result: Option<&TaskReport>) -> TaskRow {
         questions: open_questions(site, task),
         after: Vec::new(),
         priority: task.brief.priority,
+        jobs: Vec::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Door, FOR_ID, refused, task_id};
 use crate::message::{RawArgs, ToolSpec};
-use crate::runtime::{TaskDetail, TaskRow};
+use crate::runtime::{JobRow, TaskDetail, TaskRow};
 use crate::task::{TaskId, one_line, short};
 use crate::tool::args::Signature;
 use crate::tool::{Tool, ToolContext, ToolError, ToolOutput};
@@ -93,6 +93,10 @@ fn whole(detail: &TaskDetail) -> String {
     let progress: Vec<&str> = detail.progress.lines().collect();
     let recent = progress[progress.len().saturating_sub(PROGRESS)..].join("\n");
     let mut text = format!("{}\n\n## Brief\n{}\n", line(&detail.row), head(&detail.brief.body));
+    if !detail.row.jobs.is_empty() {
+        let jobs: Vec<String> = detail.row.jobs.iter().map(JobRow::to_string).collect();
+        text.push_str(&format!("\n## Commands in the background\n{}\n", jobs.join("\n")));
+    }
     if !recent.is_empty() {
         text.push_str(&format!("\n## Progress\n{recent}\n"));
     }

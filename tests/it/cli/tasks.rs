@@ -2,9 +2,11 @@
 
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Place, wait_until};
+use crate::server::{Captured, Response, Server, says};
+use crate::story::is_main;
 
 #[test]
 fn tasks_are_shown_while_another_program_runs_them() {
@@ -35,6 +37,44 @@ fn tasks_are_shown_while_another_program_runs_them() {
     let show = place.tillerman(&["tasks", "show", "t_001", "--json"]);
     let row: Value = serde_json::from_str(show.stdout.trim()).unwrap();
     assert_eq!(row["result"]["status"], "done");
+}
+
+#[test]
+fn the_jobs_of_a_worker_are_shown_while_it_is_at_work() {
+    let place = Place::new();
+    std::fs::write(place.home.path().join("config.yaml"), "tools: [default, jobs]\n").unwrap();
+    let (go, nap) = (place.path().join("go"), format!("sleep 307.{}", std::process::id()));
+    let command = format!("{nap} # \u{1b}[2J");
+    let server = Server::answer(move |request: &Captured| {
+        let answered = !request.results().is_empty();
+        let last = Response::stream().hold(&go).send(says().text("done").anthropic());
+        match (is_main(request), answered) {
+            (false, false) => says().call("j1", "jobs", json!({"command": command})).into(),
+            (false, true) => last,
+            (true, false) if request.turns() == 0 => {
+                says().call("d1", "dispatch", json!({"title": "nap", "task": "Nap."})).into()
+            }
+            (true, _) => says().text("on it").into(),
+        }
+    });
+    let url = server.base_url();
+    let args = ["run", "--wait", "-m", "anthropic/claude-sonnet-5-5", "--base-url", &url, "nap"];
+    let mut run =
+        place.command(&args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let shown = || place.tillerman(&["tasks", "show", "t_001"]).stdout;
+    let is_told = |text: &str| text.contains("\njobs\njob 1 runs since ") && text.contains("  1 job");
+    wait_until("the job is listed", || is_told(&shown()));
+    let text = shown();
+    assert!(!text.contains('\u{1b}') && text.contains(&nap), "{text}");
+    let row: Value = serde_json::from_str(&place.tillerman(&["tasks", "show", "t_001", "--json"]).stdout).unwrap();
+    let job = &row["live"]["jobs"][0];
+    assert_eq!(
+        (&job["id"], &job["ended"], job["command"].as_str().unwrap().starts_with(&nap)),
+        (&json!(1), &Value::Null, true)
+    );
+    std::fs::write(place.path().join("go"), "").unwrap();
+    assert!(run.wait().unwrap().success());
+    assert!(!shown().contains("\njobs\n"), "they ended with the run");
 }
 
 #[test]
