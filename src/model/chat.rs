@@ -14,6 +14,9 @@ use super::provider::{Cache, Reasoning};
 use crate::message::{Block, CallId, Image, Message, Role, ToolCall, ToolResult, ToolSpec};
 use reading::Chunks;
 
+/// Stands between results and what a person says, where a server wants it.
+const BRIDGE: &[u8] = br#",{"role":"assistant","content":"I have the results."}"#;
+
 /// A model behind a Chat Completions door.
 pub(super) struct Chat {
     pub(super) line: Line,
@@ -75,12 +78,19 @@ impl Chat {
             Role::Assistant => {
                 self.append_assistant(&mut out.bytes, message);
                 out.results = out.bytes.len();
+                out.names = message.calls().map(|call| (call.id.clone(), call.name.clone())).collect();
             }
             Role::User => {
                 for result in message.results() {
                     out.insert_result(&self.result(result));
                 }
-                append_user(&mut out.bytes, &beside_results(message));
+                let mut said = Vec::new();
+                append_user(&mut said, &beside_results(message));
+                let is_next = out.results == out.bytes.len() && !out.names.is_empty();
+                if is_next && !said.is_empty() && self.line.quirks.bridge {
+                    out.bytes.extend_from_slice(BRIDGE);
+                }
+                out.bytes.append(&mut said);
             }
         }
     }

@@ -177,6 +177,8 @@ pub struct Quirks {
     pub cache: Cache,
     /// Call ids must be nine letters or digits.
     pub short_ids: bool,
+    /// Results must not be followed by a person's words: the assistant has to say something in between.
+    pub bridge: bool,
     /// It answers a conversation that is too long as if it were not; only its figures tell.
     pub silent_overflow: bool,
     /// Beginnings of the names of models that want no proof of the reasoning before a call; the others refuse a call
@@ -219,6 +221,7 @@ impl Default for Quirks {
             reasoning: Reasoning::Drop,
             cache: Cache::None,
             short_ids: false,
+            bridge: false,
             silent_overflow: false,
             unsigned: Vec::new(),
         }

@@ -67,6 +67,26 @@ async fn chat_completions_has_them_behind_all_results() {
     assert_eq!(behind(CHAT, "messages").await, expected);
 }
 
+/// It refuses a person's words right behind results, pictures and notes alike.
+#[tokio::test]
+async fn mistral_hears_the_assistant_between_results_and_a_person() {
+    let roles = |body: Value| -> Vec<String> {
+        let messages = body["messages"].as_array().unwrap().iter();
+        messages.map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+    };
+    let model = "mistral/mistral-large-4";
+    let mut talk = looked();
+    let all = ["system", "user", "assistant", "tool", "tool", "assistant", "user", "user"];
+    assert_eq!(roles(sent(model, talk.clone()).await.body), all);
+    talk.truncate(2);
+    talk.extend([result("a", "x", false), result("b", "y", false)]);
+    assert_eq!(roles(sent(model, talk.clone()).await.body), all[..5], "nothing stands there that nobody needs");
+    talk.push(Message::user("steer"));
+    assert_eq!(roles(sent(model, talk.clone()).await.body), all[..7]);
+    talk.extend([assistant(vec![Block::text("so")]), Message::user("and?")]);
+    assert_eq!(roles(sent(model, talk).await.body), [&all[..7], &["assistant", "user"]].concat());
+}
+
 #[tokio::test]
 async fn gemini_has_them_behind_all_results() {
     let result =
