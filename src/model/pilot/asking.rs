@@ -1,6 +1,9 @@
-//! A step of a runbook that asks a person: text in, the arguments of the tool `ask` out; and what an answer says.
+//! A step of a runbook that asks a person: text in, the arguments of the tool `ask` out; what an answer says; and a step that
+//! waits for one because a rule wants it allowed.
 
 use serde_json::{Value, json};
+
+use crate::message::ToolResult;
 
 /// What is taken when a question names nothing.
 const GO_ON: &str = "go on";
@@ -36,4 +39,9 @@ pub(super) fn answer(note: &str) -> Option<(&str, bool)> {
 /// A command with the answer in the place of `{answer}`, as one word of the shell.
 pub(super) fn filled(step: &str, answer: Option<&str>) -> String {
     step.replace("{answer}", &format!("'{}'", answer.unwrap_or_default().replace('\'', r"'\''")))
+}
+
+/// The call waits for a person, and is to be made again when there is an answer.
+pub(super) fn is_held(result: &ToolResult) -> bool {
+    result.is_error && result.output.contains(" was not done yet: a person must allow it")
 }

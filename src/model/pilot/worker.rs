@@ -74,6 +74,8 @@ struct Work {
     entries: Vec<Entry>,
     /// The call that is under way, by its id.
     running: Option<CallId>,
+    /// The next step was called, and a person must allow it first.
+    held: bool,
     stop: Option<&'static str>,
     unheeded: Vec<String>,
 }
@@ -88,6 +90,13 @@ impl Work {
         for result in message.results() {
             if self.running.as_ref() == Some(&result.call) {
                 self.running = None;
+                self.held = asking::is_held(result);
+                if self.held {
+                    // Whatever is answered, the same call finds it out.
+                    self.left.extend(self.entries.pop().map(|entry| entry.command));
+                    self.left.rotate_right(1);
+                    continue;
+                }
                 if let Some(entry) = self.entries.last_mut() {
                     let asked = asking::args(&entry.command).is_some() && !result.is_error;
                     entry.fate = if asked { Fate::Asked { answer: None, by_default: false } } else { Fate::of(result) };
@@ -104,11 +113,13 @@ impl Work {
             return heard;
         }
         if let Some((answer, by_default)) = asking::answer(&text) {
+            let held = self.held;
             let said = match self.asked() {
                 Some(entry) => {
                     entry.fate = Fate::Asked { answer: Some(answer.to_owned()), by_default };
                     format!("Answered: {answer}")
                 }
+                None if held => format!("Answered: {answer}"),
                 // The program asked in its place, whether to go on.
                 None => self.obey(answer),
             };

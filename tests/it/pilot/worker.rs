@@ -231,6 +231,34 @@ async fn a_step_asks_and_its_answer_is_put_into_later_steps() {
 }
 
 #[tokio::test]
+async fn a_step_that_a_person_must_allow_is_called_again_until_there_is_an_answer() {
+    let held = ("shell was not done yet: a person must allow it (a rule). That is q_001; …", Value::Null, true);
+    let denied = ("shell was not done: denied (not on main)", Value::Null, true);
+    for (answer, result, headline) in
+        [("allow", ran(0, ""), "Done: all 2 steps succeeded."), ("not on main", denied, "Failed at step 1 of 2.")]
+    {
+        let mut talk = worker("- [ ] touch a\n- [ ] echo b");
+        // A steer wakes it before the answer does.
+        for word in ["go on".to_owned(), format!("q_001: {answer}\n\nThat is what person answers to: …")] {
+            assert_eq!(calls(&talk.reply().await), step("touch a"));
+            talk.results(&[held.clone()]);
+            talk.hears(&word);
+        }
+        let reply = talk.reply().await;
+        assert_eq!(reply.text(), format!("Answered: {answer}\n\nStep 1 of 2: touch a"));
+        talk.results(&[result]);
+        let (_, report) = carry_out(talk).await;
+        assert!(report.starts_with(headline), "{report}");
+        assert_eq!(report.contains("not on main"), answer != "allow", "{report}");
+    }
+    let mut talk = worker("- [ ] touch a\n- [ ] echo b");
+    talk.reply().await;
+    talk.results(&[held]);
+    talk.hears("skip");
+    assert_eq!(calls(&talk.reply().await), step("echo b"));
+}
+
+#[tokio::test]
 async fn what_somebody_answers_in_its_place_is_obeyed() {
     for (answer, told) in [("go on", "Going on."), ("also run pwd", "Added at the end: pwd")] {
         let mut talk = worker("- [ ] ls");
