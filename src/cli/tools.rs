@@ -1,8 +1,9 @@
 //! `tillerman tool`: which tools there are, what a model is told of one, and running one by hand.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +15,8 @@ use crate::runtime::{ByHand, by_hand};
 use crate::terminal::Look;
 use crate::terminal::clean::{clean, one_line};
 use crate::terminal::exit::{Exit, Signals};
-use crate::tool::{Tool, ToolContext, ToolOutput, aliases, our_name};
+use crate::tool::{Tool, ToolContext, ToolError, ToolOutput, aliases, our_name};
+use crate::tools::gate::{Answer, Asker};
 use crate::tools::{GROUPS, Group};
 
 /// Most bytes of arguments that are read from stdin.
@@ -47,6 +49,9 @@ pub enum NotDone {
     /// The tool refused or failed.
     #[error("{0}")]
     Failed(String),
+    /// Rules or rights forbid it.
+    #[error("{0}")]
+    Refused(String),
     /// Nobody reads any more.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -57,6 +62,7 @@ impl NotDone {
     pub fn exit(&self) -> Exit {
         match self {
             NotDone::NoSuch(_) | NotDone::NeedsAgent(_) => Exit::Usage,
+            NotDone::Refused(_) => Exit::Refused,
             NotDone::Broken(_) | NotDone::Failed(_) | NotDone::Io(_) => Exit::Failed,
         }
     }
@@ -72,7 +78,10 @@ impl NotDone {
 /// # Errors
 /// [`NotDone`] names the tool and what is wrong.
 pub async fn tools(command: &Words, setup: &Setup<'_>) -> Result<Exit, NotDone> {
-    let hand = by_hand(setup.config.clone()).map_err(NotDone::Broken)?;
+    // Whoever types the call is the person that rules want asked; what comes from a script is nobody's word.
+    let asker: Asker = Arc::new(|_| async { Answer::Yes }.boxed());
+    let asker = io::stdin().is_terminal().then_some(asker);
+    let hand = by_hand(setup.config.clone(), asker).map_err(NotDone::Broken)?;
     match command {
         Words::List => list(&hand, setup),
         Words::Show { name } => show(&hand, name, setup),
@@ -165,7 +174,8 @@ async fn call(hand: &ByHand, name: &str, args: &str, setup: &Setup<'_>) -> Resul
             running.await
         }
     };
-    let exit = ended.unwrap_or_else(|| done.as_ref().map_or(Exit::Failed, exit));
+    let failed = |error: &ToolError| if error.is_refusal() { Exit::Refused } else { Exit::Failed };
+    let exit = ended.unwrap_or_else(|| done.as_ref().map_or_else(failed, exit));
     let mut out = io::stdout().lock();
     match (done, setup.json) {
         (done, true) => {
@@ -179,6 +189,9 @@ async fn call(hand: &ByHand, name: &str, args: &str, setup: &Setup<'_>) -> Resul
             writeln!(out, "{told}")?;
         }
         (Ok(output), false) => writeln!(out, "{}", clean(&output.text).trim_end_matches('\n'))?,
+        (Err(error), false) if ended.is_none() && error.is_refusal() => {
+            return Err(NotDone::Refused(clean(&error.to_string())));
+        }
         (Err(error), false) if ended.is_none() => return Err(NotDone::Failed(clean(&error.to_string()))),
         (Err(_), false) => {}
     }

@@ -218,7 +218,7 @@ fn toolbox(
 
 /// What the gates of an agent share. An approval holds for the same variables and the same rights only; where temporary
 /// files are differs from one run of a worker to the next.
-fn keeper(site: &Site, settings: &ToolSettings, asker: Option<Asker>) -> Keeper {
+pub(super) fn keeper(site: &Site, settings: &ToolSettings, asker: Option<Asker>) -> Keeper {
     let variables: Vec<_> = settings.shell.environment.variables().filter(|(name, _)| *name != "TMPDIR").collect();
     let around = format!("{} {} {variables:?}", settings.policy.profile().name(), site.config.network);
     let rules = Arc::clone(&site.config.permissions.rules);

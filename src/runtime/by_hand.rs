@@ -3,12 +3,13 @@
 
 use std::path::PathBuf;
 
-use super::ground;
 use super::site::Site;
+use super::{assemble, ground};
 use crate::config::Config;
 use crate::skill::Skills;
 use crate::tool::Toolbox;
 use crate::tools;
+use crate::tools::gate::Asker;
 
 /// Tools that can be called, and where their full outputs go.
 pub struct ByHand {
@@ -18,17 +19,18 @@ pub struct ByHand {
     pub artifacts: PathBuf,
 }
 
-/// The tools of a main agent under these settings.
+/// The tools of a main agent under these settings, held to the same rules. `asker` is the way to the person, if there is one.
 ///
 /// # Errors
 /// A sentence, when the workspace cannot be opened or nothing can be put around commands.
-pub fn by_hand(config: Config) -> Result<ByHand, String> {
+pub fn by_hand(config: Config, asker: Option<Asker>) -> Result<ByHand, String> {
     let artifacts = config.workspace.artifacts("by-hand");
     let skills = Skills::discover(&config.workspace);
     let profile = config.profile;
     let site = Site::new(config, Vec::new());
     let policy = site.policy(profile).map_err(|error| error.to_string())?.with_read(&artifacts);
     let settings = ground::worker(&site, policy, &artifacts)?;
-    let tools = tools::made(&settings, |_| true).into_iter().chain(skills.tool());
+    let keeper = assemble::keeper(&site, &settings, asker);
+    let tools = tools::made(&settings, |_| true).into_iter().chain(skills.tool()).map(|tool| keeper.before(tool));
     Ok(ByHand { tools: Toolbox::new(tools.collect()).map_err(|error| error.to_string())?, artifacts })
 }

@@ -80,6 +80,7 @@ pub struct ToolError {
     pub details: Value,
     /// The run rests after this turn: whether it can be done is said from outside.
     pub parks: bool,
+    refused: bool,
 }
 
 impl ToolOutput {
@@ -136,7 +137,17 @@ impl From<&str> for ToolOutput {
 impl ToolError {
     /// A sentence for the model.
     pub fn new(sentence: impl Into<String>) -> ToolError {
-        ToolError { sentence: sentence.into(), details: Value::Null, parks: false }
+        ToolError { sentence: sentence.into(), details: Value::Null, parks: false, refused: false }
+    }
+
+    /// The same for what rules, rights or a person forbid, so that a program can tell it from a failure.
+    pub fn refused(sentence: impl Into<String>) -> ToolError {
+        ToolError { refused: true, ..ToolError::new(sentence) }
+    }
+
+    /// It is forbidden, and did not only fail.
+    pub fn is_refusal(&self) -> bool {
+        self.refused
     }
 
     /// The run rests after this turn.

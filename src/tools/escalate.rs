@@ -93,7 +93,7 @@ impl Escalate {
             Answer::Yes => {}
             Answer::No(why) => {
                 let what = format!("{name} was not done: wider rights were denied ({why})");
-                return Err(ToolError::new(format!("{what}; go on without, or say what is missing")));
+                return Err(ToolError::refused(format!("{what}; go on without, or say what is missing")));
             }
             Answer::Later { sentence, details } => return Err(ToolError::new(sentence).parking(details)),
         }

@@ -43,6 +43,7 @@ pub(super) fn told(error: PathError) -> ToolError {
         PathError::NotAFile { ref path, kind: "a folder" } => {
             ToolError::new(format!("{path} is a folder, not a regular file; use list to see what is in it"))
         }
+        other if other.is_refusal() => ToolError::refused(other.to_string()),
         other => ToolError::new(other.to_string()),
     }
 }

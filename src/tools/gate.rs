@@ -124,7 +124,7 @@ impl Tool for Gate {
                 (Verdict::Ask, None) => {
                     let sentence =
                         format!("{name} was not done: a person must allow it ({why}), and nobody can be asked");
-                    return Err(ToolError::new(format!("{sentence}; do without it, or say what is missing")));
+                    return Err(ToolError::refused(format!("{sentence}; do without it, or say what is missing")));
                 }
                 (Verdict::Ask, Some(ask)) => {
                     let request = self.keeper.request(name, &args, why, false);
@@ -152,7 +152,7 @@ pub(super) async fn asked(ask: &Asker, request: Request, cx: &ToolContext) -> An
 
 /// What is said of a call that the rules or a person deny.
 pub(super) fn denied(tool: &str, why: &str) -> ToolError {
-    ToolError::new(format!("{tool} was not done: denied ({why}); do not try it in another way"))
+    ToolError::refused(format!("{tool} was not done: denied ({why}); do not try it in another way"))
 }
 
 impl Rules {

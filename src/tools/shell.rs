@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::jobs::{self, Job, Jobs};
 use super::{ShellSettings, hint};
 use crate::message::RawArgs;
-use crate::sandbox::{self, Captured, Command, End, Finished, Limits};
+use crate::sandbox::{self, Captured, Command, End, Finished, Limits, SandboxError};
 use crate::tool::truncate::{self, Whole, size};
 use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use crate::workspace::policy::PathPolicy;
@@ -77,7 +77,10 @@ impl Shell {
             false => {
                 let mut show = |piece: &str| (cx.progress)(piece.to_owned());
                 let run = sandbox::run(&command, &limits, &cx.cancel, &mut show).await;
-                Became::Finished(run.map_err(|error| ToolError::new(error.to_string()))?)
+                Became::Finished(run.map_err(|error| match error {
+                    SandboxError::NoWalls(_) => ToolError::refused(error.to_string()),
+                    _ => ToolError::new(error.to_string()),
+                })?)
             }
         };
         let mut told = match &became {

@@ -82,3 +82,21 @@ pub enum PathError {
         source: io::Error,
     },
 }
+
+impl PathError {
+    /// Rights forbid it; otherwise it is only that it cannot be done.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            PathError::UnreadablePlace { .. }
+            | PathError::UnwritablePlace { .. }
+            | PathError::Protected { .. }
+            | PathError::Hidden { .. }
+            | PathError::Kept { .. }
+            | PathError::Moved { .. } => true,
+            PathError::Missing { .. }
+            | PathError::NotAFile { .. }
+            | PathError::Unusable { .. }
+            | PathError::Io { .. } => false,
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::Place;
+use crate::repl::pty::Terminal;
 use crate::server::{Response, Server};
 
 #[test]
@@ -62,7 +63,7 @@ fn s4_37_a_tool_runs_without_an_agent_and_within_its_rights() {
     let ran = call("shell", r#"{"command": "cat note.md; exit 3"}"#);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), "hello\nexit code 3\n"));
     let refused = call("write_file", r#"{"path": "/etc/evil", "content": "x"}"#);
-    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(7), ""));
     assert!(refused.stderr.starts_with("tillerman: /etc/evil may not be written"), "{}", refused.stderr);
     let wrong = call("calculator", "{}");
     assert!(wrong.code == Some(1) && wrong.stderr.contains("expression is missing"), "{}", wrong.stderr);
@@ -71,6 +72,36 @@ fn s4_37_a_tool_runs_without_an_agent_and_within_its_rights() {
     let said: Value = serde_json::from_str(&told.stdout).unwrap();
     assert_eq!((told.code, &said["is_error"], &said["tool"]), (Some(1), &json!(true), &json!("calculator")));
     assert_eq!(said["output"], "division by zero, at character 2");
+}
+
+/// Rules hold for it as for an agent; a script is no person who could be asked.
+#[test]
+fn s21_a_tool_by_hand_is_held_to_the_rules() {
+    let place = Place::new();
+    let rules = ["--ask", "shell(touch:*)", "--deny", "shell(mkdir:*)"];
+    let args = |command: &str| json!({ "command": command }).to_string();
+    let call = |command: &str, more: &[&str]| {
+        let args = args(command);
+        let words = ["tool", "call", "shell", &args].into_iter().chain(more.iter().copied()).chain(rules);
+        place.tillerman(&words.collect::<Vec<_>>())
+    };
+    let denied = call("mkdir made", &[]);
+    let why = "tillerman: shell was not done: denied (deny shell(mkdir:*) (--deny)); do not try it in another way\n";
+    assert_eq!((denied.code, denied.stderr.as_str()), (Some(7), why));
+    let asked = call("touch made", &["--json"]);
+    let said: Value = serde_json::from_str(&asked.stdout).unwrap();
+    assert_eq!((asked.code, &said["is_error"]), (Some(7), &json!(true)));
+    assert!(said["output"].as_str().unwrap().contains("a person must allow it"), "{said}");
+    assert!(!place.path().join("made").exists());
+    assert_eq!(call("echo done", &[]).stdout, "done\n");
+    let terminal = Terminal::start(
+        place.path(),
+        place.home.path(),
+        &["tool", "call", "shell", &args("touch made; echo touched"), "--ask", "shell(touch:*)"],
+    );
+    terminal.wait_for("touched");
+    assert_eq!(terminal.wait_for_end(), 0);
+    assert!(place.path().join("made").exists());
 }
 
 #[test]

@@ -35,6 +35,8 @@ fn explain_names_verdict_rule_file_and_line() {
     assert_eq!(denied["rule"]["rule"], "Read(./secret/**)");
     let none = place.tillerman(&["permissions", "explain", "shell(make)", "--deny", "shell(make:*)"]);
     assert_eq!(none.stdout, "deny: deny shell(make:*) (--deny)\n");
+    let wider = place.tillerman(&["permissions", "explain", "escalate", "--allow", "escalate"]);
+    assert_eq!((wider.code, wider.stdout.as_str()), (Some(7), "ask: a person is asked each time\n"));
     let wrong = place.tillerman(&["permissions", "explain", "nosuch(x)"]);
     assert_eq!((wrong.code, wrong.stderr.as_str()), (Some(2), "tillerman: there is no tool nosuch\n"));
 }
