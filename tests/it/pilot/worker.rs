@@ -241,7 +241,7 @@ async fn a_step_that_a_person_must_allow_is_called_again_until_there_is_an_answe
         // A steer wakes it before the answer does.
         for word in ["go on".to_owned(), format!("q_001: {answer}\n\nThat is what person answers to: …")] {
             assert_eq!(calls(&talk.reply().await), step("touch a"));
-            talk.results(&[held.clone()]);
+            talk.results(std::slice::from_ref(&held));
             talk.hears(&word);
         }
         let reply = talk.reply().await;
