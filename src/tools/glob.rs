@@ -1,11 +1,9 @@
 //! The tool `glob`: files whose path has a form. What is in them is found by `grep`.
 
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,9 +11,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::files::{self, FOLDER_NAMES};
+use super::looking::Sight;
 use super::walk::walk;
-use crate::message::RawArgs;
-use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::tool::{Signature, ToolError, ToolOutput};
 use crate::workspace::policy::PathPolicy;
 
 /// Most files shown.
@@ -28,43 +26,16 @@ const LONGEST_PATTERN: usize = 1000;
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// The same for all agents: compiled once, whoever uses it.
-static SIGNATURE: LazyLock<Signature> =
+pub(super) static SIGNATURE: LazyLock<Signature> =
     LazyLock::new(|| Signature::of::<Args>("glob", include_str!("glob.md"), true).understanding(FOLDER_NAMES));
 
 #[derive(Deserialize, JsonSchema)]
-struct Args {
+pub(super) struct Args {
     pattern: String,
     /// The workspace if absent.
     path: Option<String>,
     /// By name, not by age.
     by_name: Option<bool>,
-}
-
-/// Finds files by their paths.
-pub(super) struct Glob {
-    policy: Arc<PathPolicy>,
-}
-
-impl Glob {
-    pub(super) fn new(policy: Arc<PathPolicy>) -> Glob {
-        Glob { policy }
-    }
-}
-
-impl Tool for Glob {
-    fn spec(&self) -> &ToolSpec {
-        SIGNATURE.spec()
-    }
-
-    fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async move {
-            let read = SIGNATURE.read::<Args>(&args)?;
-            let policy = Arc::clone(&self.policy);
-            let found = files::aside(cx, move |stop| search(&read.args, &policy, stop));
-            Ok(found.await?.noting(&read.repairs))
-        }
-        .boxed()
-    }
 }
 
 /// What was found so far.
@@ -76,7 +47,9 @@ struct Found {
     cut: bool,
 }
 
-fn search(args: &Args, policy: &PathPolicy, stop: &CancellationToken) -> Result<ToolOutput, ToolError> {
+/// Finds files by their paths.
+pub(super) fn search(args: &Args, sight: &Sight<'_>) -> Result<ToolOutput, ToolError> {
+    let (policy, stop) = (sight.policy, sight.stop);
     let path = args.path.as_deref().unwrap_or(".");
     let root = policy.resolve(path).map_err(files::told)?;
     if !root.is_dir() {

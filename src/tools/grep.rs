@@ -1,23 +1,20 @@
 //! The tool `grep`: lines of files that match a regular expression. The searching is ripgrep's own.
 
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::OverrideBuilder;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::files::{self, FOLDER_NAMES};
+use super::looking::Sight;
 use super::walk::walk;
-use crate::message::RawArgs;
-use crate::tool::{OutputPolicy, Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::tool::{Signature, ToolError, ToolOutput};
 use crate::workspace::policy::PathPolicy;
 
 mod found;
@@ -32,11 +29,11 @@ const AROUND: usize = 10;
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// The same for all agents: compiled once, whoever uses it.
-static SIGNATURE: LazyLock<Signature> =
+pub(super) static SIGNATURE: LazyLock<Signature> =
     LazyLock::new(|| Signature::of::<Args>("grep", include_str!("grep.md"), true).understanding(FOLDER_NAMES));
 
 #[derive(Deserialize, JsonSchema)]
-struct Args {
+pub(super) struct Args {
     pattern: String,
     path: Option<String>,
     /// Like *.rs or src/**/*.md.
@@ -46,40 +43,8 @@ struct Args {
 }
 
 /// Searches files.
-pub(super) struct Grep {
-    policy: Arc<PathPolicy>,
-    output: OutputPolicy,
-}
-
-impl Grep {
-    pub(super) fn new(policy: Arc<PathPolicy>, output: OutputPolicy) -> Grep {
-        Grep { policy, output }
-    }
-}
-
-impl Tool for Grep {
-    fn spec(&self) -> &ToolSpec {
-        SIGNATURE.spec()
-    }
-
-    fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async move {
-            let read = SIGNATURE.read::<Args>(&args)?;
-            let policy = Arc::clone(&self.policy);
-            let found = files::aside(cx, move |stop| search(&read.args, &policy, stop)).await?;
-            let (text, details) = found;
-            let text = self.output.fit(&text, cx).text;
-            Ok(ToolOutput::new(text, details).noting(&read.repairs))
-        }
-        .boxed()
-    }
-}
-
-fn search(
-    args: &Args,
-    policy: &PathPolicy,
-    stop: &CancellationToken,
-) -> Result<(String, serde_json::Value), ToolError> {
+pub(super) fn search(args: &Args, sight: &Sight<'_>) -> Result<ToolOutput, ToolError> {
+    let (policy, stop) = (sight.policy, sight.stop);
     let matcher = matcher(args)?;
     let path = args.path.as_deref().unwrap_or(".");
     let root = policy.resolve(path).map_err(files::told)?;
@@ -111,7 +76,8 @@ fn search(
         text.push_str(&format!("[ended after {} s; there may be more]\n", LONGEST.as_secs()));
     }
     let cut = late || found.matches > MOST;
-    Ok((text, json!({ "matches": found.matches.min(MOST), "files": found.files, "cut": cut })))
+    let details = json!({ "matches": found.matches.min(MOST), "files": found.files, "cut": cut });
+    Ok(ToolOutput::new(sight.output.fit(&text, sight.cx).text, details))
 }
 
 /// Shows the files in order until the visitor has enough: as they are called, and where they lie.

@@ -2,20 +2,17 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::files::{self, FOLDER_NAMES};
+use super::looking::Sight;
 use super::walk::walk;
-use crate::message::RawArgs;
-use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use crate::workspace::policy::PathPolicy;
+use crate::tool::{Signature, ToolError, ToolOutput};
 
 /// Most entries shown.
 const MOST: usize = 500;
@@ -23,62 +20,36 @@ const MOST: usize = 500;
 const DEPTH: usize = 3;
 
 /// The same for all agents: compiled once, whoever uses it.
-static SIGNATURE: LazyLock<Signature> =
+pub(super) static SIGNATURE: LazyLock<Signature> =
     LazyLock::new(|| Signature::of::<Args>("list", include_str!("list.md"), true).understanding(FOLDER_NAMES));
 
 #[derive(Deserialize, JsonSchema)]
-struct Args {
+pub(super) struct Args {
     path: Option<String>,
     #[schemars(range(min = 1))]
     depth: Option<usize>,
 }
 
 /// Lists folders.
-pub(super) struct List {
-    policy: Arc<PathPolicy>,
-}
-
-impl List {
-    pub(super) fn new(policy: Arc<PathPolicy>) -> List {
-        List { policy }
+pub(super) fn list(args: &Args, sight: &Sight<'_>) -> Result<ToolOutput, ToolError> {
+    let path = args.path.as_deref().unwrap_or(".");
+    let root = sight.policy.resolve(path).map_err(files::told)?;
+    if !root.is_dir() {
+        return Err(ToolError::new(format!("{path} is no folder; use read_file")));
     }
-}
-
-impl Tool for List {
-    fn spec(&self) -> &ToolSpec {
-        SIGNATURE.spec()
-    }
-
-    fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async move {
-            let read = SIGNATURE.read::<Args>(&args)?;
-            let policy = Arc::clone(&self.policy);
-            let listed = files::aside(cx, move |stop| {
-                let path = read.args.path.as_deref().unwrap_or(".");
-                let root = policy.resolve(path).map_err(files::told)?;
-                if !root.is_dir() {
-                    return Err(ToolError::new(format!("{path} is no folder; use read_file")));
-                }
-                let depth = read.args.depth.unwrap_or(DEPTH);
-                let tree = [false, true].map(|all| move |root: &Path| tree(root, depth, all, stop));
-                // A folder that git ignores as a whole is listed when it is asked for by name.
-                let (tree, entries) =
-                    tree[0](&root).filter(|(_, entries)| *entries > 0).or_else(|| tree[1](&root)).unwrap_or_default();
-                let name = files::shown(&policy, &root);
-                let name = if name.is_empty() { "." } else { &name };
-                let more = if entries > MOST {
-                    format!("[cut at {MOST} entries; name a folder below or a smaller depth]\n")
-                } else {
-                    String::new()
-                };
-                let empty = if entries == 0 { "(empty)\n" } else { "" };
-                let details = json!({ "entries": entries.min(MOST), "cut": entries > MOST });
-                Ok(ToolOutput::new(format!("{name}/\n{tree}{empty}{more}"), details))
-            });
-            Ok(listed.await?.noting(&read.repairs))
-        }
-        .boxed()
-    }
+    let tree = |all| tree(&root, args.depth.unwrap_or(DEPTH), all, sight.stop);
+    // A folder that git ignores as a whole is listed when it is asked for by name.
+    let (tree, entries) = tree(false).filter(|(_, entries)| *entries > 0).or_else(|| tree(true)).unwrap_or_default();
+    let name = files::shown(sight.policy, &root);
+    let name = if name.is_empty() { "." } else { &name };
+    let more = if entries > MOST {
+        format!("[cut at {MOST} entries; name a folder below or a smaller depth]\n")
+    } else {
+        String::new()
+    };
+    let empty = if entries == 0 { "(empty)\n" } else { "" };
+    let details = json!({ "entries": entries.min(MOST), "cut": entries > MOST });
+    Ok(ToolOutput::new(format!("{name}/\n{tree}{empty}{more}"), details))
 }
 
 /// The lines below the folder and their number, one more than [`MOST`] when there are more.

@@ -16,6 +16,7 @@ mod hint;
 pub mod jobs;
 mod list;
 mod load;
+mod looking;
 pub mod preset;
 mod python;
 mod read_file;
@@ -42,6 +43,7 @@ pub use self::fetch_url::{FetchSettings, Hosts, Lookup};
 use self::gate::Keeper;
 pub use self::groups::{Enabled, GROUPS, Group, NoSuchTool};
 use self::jobs::Jobs;
+use self::looking::looking;
 use self::read_log::ReadLog;
 
 /// What the built-in tools of one agent may do.
@@ -141,15 +143,15 @@ fn make(name: &str, settings: &ToolSettings, log: &Arc<ReadLog>) -> Option<Arc<d
         "current_time" => Arc::new(current_time::CurrentTime),
         "edit_file" => Arc::new(edit_file::EditFile::new(policy(), log())),
         "fetch_url" => Arc::new(fetch_url::FetchUrl::new(settings.fetch.clone())),
-        "glob" => Arc::new(glob::Glob::new(policy())),
-        "grep" => Arc::new(grep::Grep::new(policy(), settings.output)),
+        "glob" => looking(&glob::SIGNATURE, settings, glob::search),
+        "grep" => looking(&grep::SIGNATURE, settings, grep::search),
         "jobs" => Arc::new(jobs::JobsTool::new(Arc::clone(&settings.jobs), policy(), settings.shell.clone())),
-        "list" => Arc::new(list::List::new(policy())),
-        "load" => Arc::new(load::Load::new(policy(), settings.output)),
+        "list" => looking(&list::SIGNATURE, settings, list::list),
+        "load" => looking(&load::SIGNATURE, settings, load::load),
         "python" => Arc::new(python::Python::new(policy(), settings.shell.clone())),
         "read_file" => Arc::new(read_file::ReadFile::new(policy(), log(), settings.output)),
-        "scan" => Arc::new(scan::Scan::new(policy(), settings.output)),
-        "search_notes" => Arc::new(search_notes::SearchNotes::new(policy())),
+        "scan" => looking(&scan::SIGNATURE, settings, scan::list),
+        "search_notes" => looking(&search_notes::SIGNATURE, settings, search_notes::search),
         "shell" => Arc::new(shell::Shell::new(policy(), settings.shell.clone(), Arc::clone(&settings.jobs))),
         "system_info" => Arc::new(system_info::SystemInfo::new(policy(), settings.shell.clone())),
         "todo" => Arc::new(todo::Todo::new(settings.todo.clone())),

@@ -3,19 +3,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::files;
+use super::looking::Sight;
 use super::walk::walk;
-use crate::message::RawArgs;
-use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::tool::{Signature, ToolError, ToolOutput};
 use crate::workspace::policy::{PathError, PathPolicy};
 
 /// The folder of notes, from the base.
@@ -32,19 +30,14 @@ const LONGEST: usize = 600;
 const NAMES: &[(&str, &str)] = &[("query", "words"), ("text", "words"), ("pattern", "words"), ("top_k", "limit")];
 
 /// The same for all agents: compiled once, whoever uses it.
-static SIGNATURE: LazyLock<Signature> =
+pub(super) static SIGNATURE: LazyLock<Signature> =
     LazyLock::new(|| Signature::of::<Args>("search_notes", include_str!("search_notes.md"), true).understanding(NAMES));
 
 #[derive(Deserialize, JsonSchema)]
-struct Args {
+pub(super) struct Args {
     words: String,
     #[schemars(range(min = 1, max = 50))]
     limit: Option<usize>,
-}
-
-/// Searches what a policy lets read.
-pub(super) struct SearchNotes {
-    policy: Arc<PathPolicy>,
 }
 
 /// A paragraph or a list item.
@@ -57,36 +50,15 @@ struct Place {
     length: u32,
 }
 
-impl SearchNotes {
-    pub(super) fn new(policy: Arc<PathPolicy>) -> SearchNotes {
-        SearchNotes { policy }
-    }
-}
-
-impl Tool for SearchNotes {
-    fn spec(&self) -> &ToolSpec {
-        SIGNATURE.spec()
-    }
-
-    fn call<'a>(&'a self, args: RawArgs, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        async move {
-            let read = SIGNATURE.read::<Args>(&args)?;
-            let policy = Arc::clone(&self.policy);
-            let found = files::aside(cx, move |stop| search(&policy, &read.args, stop)).await?;
-            Ok(found.noting(&read.repairs))
-        }
-        .boxed()
-    }
-}
-
-fn search(policy: &PathPolicy, args: &Args, stop: &CancellationToken) -> Result<ToolOutput, ToolError> {
+/// Searches what a policy lets read.
+pub(super) fn search(args: &Args, sight: &Sight<'_>) -> Result<ToolOutput, ToolError> {
     let mut wanted: Vec<String> = words(&args.words).collect();
     wanted.sort_unstable();
     wanted.dedup();
     if wanted.is_empty() {
         return Err(ToolError::new("words holds no word; say what to look for"));
     }
-    let (places, files, cut) = read(policy, stop)?;
+    let (places, files, cut) = read(sight.policy, sight.stop)?;
     let found = ranked(&places, &wanted);
     let (count, limit) = (found.len(), args.limit.unwrap_or(PLACES));
     let mut lines: Vec<String> = found.into_iter().take(limit).map(told).collect();

@@ -287,13 +287,14 @@ fn a_tool_without_its_text_is_found() {
         ("tools/grep.rs", "impl crate::tool::Tool for Grep {}"),
         ("tools/edit/mod.rs", tool),
         ("tools/list/mod.rs", tool),
+        ("tools/glob.rs", "static SIGNATURE: Signature = x();"),
         ("tools/scan/walk.rs", "fn no_tool() {}"),
         ("skill.rs", tool),
     ]);
     let texts = ["tools/shell.md", "tools/edit/edit.md"].map(PathBuf::from);
     assert_eq!(
         rules::wordless_tools(&sources, &texts),
-        ["tools/grep.rs has no .md with its text", "tools/list/mod.rs has no .md with its text"]
+        ["tools/grep.rs", "tools/list/mod.rs", "tools/glob.rs"].map(|file| format!("{file} has no .md with its text"))
     );
 }
 
