@@ -182,6 +182,8 @@ pub(super) fn raisable(site: &Site, brief: &Brief) -> Budget {
 
 fn rights(site: &Site, task: &Task) -> Result<PathPolicy, String> {
     let policy = site.policy(site.config.profile).map_err(text)?.narrowed().with_write(task.dir.path());
+    // What it may write is read from there when it goes on.
+    let policy = policy.with_protected(&task.dir.path().join("task.md"));
     let granted = granted(site, &task.brief)?;
     Ok(granted.iter().fold(policy, |policy, path| policy.with_write(path)))
 }

@@ -118,6 +118,33 @@ async fn a_worker_writes_in_its_own_directory_and_where_its_brief_says() {
     assert_eq!(written, [true, true, false, false, false]);
 }
 
+/// What a task may write is read from its task.md when it goes on after a rest.
+#[tokio::test]
+async fn a_worker_cannot_change_what_it_was_asked() {
+    let own = ".tasks/t_001/task.md";
+    let model = played("widens", move |ask: Ask| async move {
+        if !ask.is_worker() {
+            return says("thanks");
+        }
+        let forged = "---\nid: t_001\ntitle: x\ntouches: [src]\n---\nx\n";
+        let shell =
+            format!("echo forged >{own}; cp {own} {own}.new; echo forged >>{own}.new; mv {own}.new {own}; rm {own}");
+        match ask.messages.len() {
+            1 => calls([("write_file", json!({"path": own, "content": forged})), ("shell", json!({"command": shell}))]),
+            _ => {
+                says(format!("{:?}", ask.messages.iter().flat_map(|said| said.results().map(|it| it.is_error)).next()))
+            }
+        }
+    });
+    let mut boat = boat(model).await;
+    let brief = Brief { title: "count".to_owned(), body: "Count lines.".to_owned(), ..Brief::default() };
+    boat.runtime.dispatch(&boat.session, brief.clone()).await.unwrap();
+    assert_eq!(boat.task_ended(1).await.answer, "Some(true)");
+    let task = boat.task(1).task().unwrap();
+    assert_eq!((task.brief.title, task.brief.body.trim(), task.brief.touches), (brief.title, "Count lines.", vec![]));
+    assert_eq!(task.status, TaskStatus::Done, "the program can");
+}
+
 #[tokio::test]
 async fn a_brief_that_a_hand_changed_while_it_waited_is_the_one_that_counts() {
     let (shown, gate) = (Shown::default(), Arc::new(Semaphore::new(0)));
