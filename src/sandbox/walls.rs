@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 #[cfg(target_os = "linux")]
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 
 use super::SandboxError;
 #[cfg(target_os = "linux")]
@@ -196,6 +196,14 @@ impl Walls {
         }
         let Some(settings) = &self.settings else { return Err(SandboxError::NoWalls("none are wanted".to_owned())) };
         let built = Arc::new(Keeper::start(settings).map_err(SandboxError::NoWalls)?);
+        if built.built.tier == Tier::Landlock && settings.only.is_none() {
+            // Of every worker it would be the same.
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| {
+                let why = built.built.notes.join("; ");
+                tracing::warn!(%why, "commands run within Landlock and a filter of system calls alone; `tillerman doctor` tells more");
+            });
+        }
         *keeper = Some(Arc::clone(&built));
         Ok(built)
     }
