@@ -158,7 +158,7 @@ const ROWS: &[Row] = &[
     row("S22", "secrets", &[ZOO, LANDLOCK]),
 ];
 
-/// Trust, injection and secrets. T05 and T06 are for the walls; T10 to T13 are of servers of tools, which there are not yet.
+/// Trust, injection and secrets. T10 to T13 are of servers of tools, which there are not yet.
 const TRUSTS: &[Row] = &[
     row(
         "T01",
@@ -172,6 +172,8 @@ const TRUSTS: &[Row] = &[
         &["config::trust::a_moved_folder_or_another_in_its_place_is_asked_about_anew"],
     ),
     row("T04", "headless run in a strange folder", &[]),
+    row("T05", "instructions in a clone", &[]),
+    row("T06", "instructions in what is read", &[]),
     row("T07", "frontmatter bombs", &[]),
     row("T08", "characters that nobody sees", &[]),
     row(

@@ -9,6 +9,7 @@ use serde_json::json;
 use tillerman::secret::Secrets;
 
 mod canary;
+mod obedient;
 mod run;
 
 /// No key of anybody.
