@@ -45,7 +45,7 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
     let notes = config.tools.has_notes().then(|| Notes::of_main(&policy).tool());
     let mut settings = ground::main(site, &control.patron.session, policy)?;
-    let keeper = keeper(site, &settings, Permits::asker(&site.permits, &site.feed, &control.patron.session), &[]);
+    let keeper = keeper(site, &settings, Permits::asker(&site.permits, &site.feed, &control.patron.session));
     // Where nobody answers, or nothing is held back, there is nothing to ask for.
     let is_asked = keeper.asker.is_some() && config.profile != Profile::Full && is_enabled(site, None, "escalate");
     settings.escalation = is_asked.then(|| keeper.clone());
@@ -97,7 +97,7 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
     let jobs = site.yard.for_run(task.dir.id());
     let settings = ToolSettings { jobs, ..ground::worker(site, rights, task.dir.path())? };
-    let keeper = keeper(site, &settings, asker, &["TMPDIR"]);
+    let keeper = keeper(site, &settings, asker);
     let tools = own_tools(site, settings, role).into_iter().chain(skills.tool()).chain(control);
     let tools = tools.chain([ask]).chain(history::tools(&journal)).chain(notes.map(Notes::tool));
     Ok(Agent {
@@ -218,11 +218,10 @@ fn toolbox(
     Toolbox::new(tools.chain(brought.map(|tool| keeper.before(Arc::clone(tool)))).collect()).map_err(text)
 }
 
-/// What the gates of an agent share. An approval holds for the same variables, but for those that differ from run to run,
-/// and the same rights only.
-pub(super) fn keeper(site: &Site, settings: &ToolSettings, asker: Option<Asker>, passing: &[&str]) -> Keeper {
-    let variables = settings.shell.environment.variables();
-    let variables: Vec<_> = variables.filter(|(name, _)| !passing.iter().any(|passes| *name == *passes)).collect();
+/// What the gates of an agent share. An approval holds for the same variables and the same rights only; where temporary
+/// files are differs from one run of a worker to the next.
+pub(super) fn keeper(site: &Site, settings: &ToolSettings, asker: Option<Asker>) -> Keeper {
+    let variables: Vec<_> = settings.shell.environment.variables().filter(|(name, _)| *name != "TMPDIR").collect();
     let around = format!("{} {} {variables:?}", settings.policy.profile().name(), site.config.network);
     let rules = Arc::clone(&site.config.permissions.rules);
     Keeper { rules, base: settings.policy.base().to_owned(), around, asker }
