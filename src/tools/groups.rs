@@ -27,6 +27,7 @@ pub const GROUPS: &[Group] = &[
     extra("web", &["fetch_url"]),
     extra("files", &["create_directory", "glob"]),
     extra("jobs", &["jobs"]),
+    extra("knowledge", &["search_knowledge"]),
     extra("notes", &["search_notes"]),
     extra("python", &["python"]),
     extra("todo", &["todo"]),

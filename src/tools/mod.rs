@@ -17,11 +17,13 @@ pub mod jobs;
 mod list;
 mod load;
 mod looking;
+mod passages;
 pub mod preset;
 mod python;
 mod read_file;
 mod read_log;
 mod scan;
+mod search_knowledge;
 mod search_notes;
 mod shell;
 mod system_info;
@@ -151,6 +153,7 @@ fn make(name: &str, settings: &ToolSettings, log: &Arc<ReadLog>) -> Option<Arc<d
         "python" => Arc::new(python::Python::new(policy(), settings.shell.clone())),
         "read_file" => Arc::new(read_file::ReadFile::new(policy(), log(), settings.output)),
         "scan" => looking(&scan::SIGNATURE, settings, scan::list),
+        "search_knowledge" => looking(&search_knowledge::SIGNATURE, settings, search_knowledge::search),
         "search_notes" => looking(&search_notes::SIGNATURE, settings, search_notes::search),
         "shell" => Arc::new(shell::Shell::new(policy(), settings.shell.clone(), Arc::clone(&settings.jobs))),
         "system_info" => Arc::new(system_info::SystemInfo::new(policy(), settings.shell.clone())),

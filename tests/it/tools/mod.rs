@@ -9,6 +9,7 @@ mod files;
 mod folders;
 mod groups;
 pub mod jobs;
+mod knowledge;
 mod notes;
 pub mod pictures;
 mod presets;
