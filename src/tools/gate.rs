@@ -3,6 +3,7 @@
 
 mod carrier;
 mod command;
+mod hazard;
 mod rule;
 mod rules;
 
@@ -168,7 +169,8 @@ impl Rules {
             (!wrapped && (tool != "shell" || has_command)).then_some(())
         };
         let mut judged = self.judge(tool, parsed.as_ref().unwrap_or(&Value::Null), base);
-        if parsed.as_ref().and_then(readable).is_none() && judged.verdict == Verdict::Allow {
+        let is_unclear = parsed.as_ref().and_then(readable).is_none() && self.hold_back(tool);
+        if is_unclear && judged.verdict == Verdict::Allow {
             judged = Judged {
                 verdict: Verdict::Ask,
                 rule: None,

@@ -17,6 +17,8 @@ pub(super) struct Part {
     pub(super) words: Vec<String>,
     /// It sets variables for its program or sends its output to a file: more than its words say.
     pub(super) more: bool,
+    /// Something of it is only known when it runs.
+    pub(super) open: bool,
 }
 
 /// The parts of a command, or why they cannot be known.
@@ -329,7 +331,8 @@ impl Reader<'_> {
 
     fn end_part(&mut self) {
         self.end_word();
-        let (part, open) = (std::mem::take(&mut self.part), std::mem::take(&mut self.open));
+        let (mut part, open) = (std::mem::take(&mut self.part), std::mem::take(&mut self.open));
+        part.open = open;
         // `for x in a b` runs nothing.
         if std::mem::take(&mut self.loops) || part.words.is_empty() {
             return;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::command::{self, Parts};
 use super::rule::{Ground, Rule, Verdict};
+use super::{carrier, hazard};
 
 /// The rules of all places.
 #[derive(Debug, Clone)]
@@ -61,6 +62,11 @@ impl Rules {
 
     /// Whether calls of this tool must be judged at all.
     pub fn concern(&self, tool: &str) -> bool {
+        tool == "shell" || self.hold_back(tool)
+    }
+
+    /// Whether anybody wants calls of this tool asked about or denied.
+    pub(super) fn hold_back(&self, tool: &str) -> bool {
         self.otherwise != Verdict::Allow
             || self.rules.iter().any(|rule| rule.verdict != Verdict::Allow && rule.names(tool))
     }
@@ -129,6 +135,17 @@ impl Rules {
         match unclear {
             Some(why) if may_hide && strictest.verdict < Verdict::Ask => {
                 Judged { verdict: Verdict::Ask, rule: None, why: format!("the command is not understood: {why}") }
+            }
+            Some(_) | None if strictest.verdict == Verdict::Allow && strictest.rule.is_none() => {
+                let runs = |part: &command::Part| {
+                    carrier::runs(&part.words).iter().find_map(|words| hazard::of_part(part, words))
+                };
+                match hazard::of_text(text).or_else(|| parts.iter().find_map(runs)) {
+                    Some(why) => {
+                        Judged { verdict: Verdict::Ask, rule: None, why: format!("{why}, and no rule allows it") }
+                    }
+                    None => strictest,
+                }
             }
             Some(_) | None => strictest,
         }

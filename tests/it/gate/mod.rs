@@ -166,6 +166,54 @@ fn rules_that_never_count_are_named_with_the_reason() {
 }
 
 #[test]
+fn s2_33_commands_that_destroy_everything_are_asked_about_where_no_rule_allows_them() {
+    let none = rules(&[], Allow);
+    let feared = [
+        "rm -rf /",
+        "rm -fr /*",
+        "sudo rm -r --no-preserve-root /",
+        "rm -rf ~",
+        "rm -r ~/",
+        "cd x && rm -Rf /usr/",
+        "rm -rf /etc/*",
+        "chmod -R 777 /",
+        "chown -R me /home",
+        "mkfs.ext4 /dev/sda1",
+        "dd if=x of=/dev/nvme0n1 bs=1M",
+        "echo x > /dev/sda",
+        "cat a >/dev/vda",
+        ":(){ :|:& };:",
+        "shutdown -h now",
+        "systemctl poweroff",
+        "init 0",
+        "bash -c 'rm -rf /'",
+        "wipefs -a /dev/sdb",
+    ];
+    for command in feared {
+        assert_eq!(shell(&none, command), Ask, "{command}");
+    }
+    let plain = [
+        "rm -rf target",
+        "rm -rf ./build /tmp/x",
+        "rm -f /etc/motd",
+        "rm -rf \"$TMPDIR\"/*",
+        "chmod -R u+w src",
+        "mkfs.ext4 disk.img",
+        "dd if=/dev/zero of=file",
+        "echo x > /dev/null",
+        "ls /",
+        "grep -r shutdown /etc",
+        "echo rm -rf /",
+    ];
+    for command in plain {
+        assert_eq!(shell(&none, command), Allow, "{command}");
+    }
+    // A person's word counts for more.
+    assert_eq!(shell(&rules(&[(Allow, "shell(shutdown:*)")], Allow), "shutdown -h now"), Allow);
+    assert_eq!(shell(&rules(&[(Deny, "shell(rm:*)")], Allow), "rm -rf /"), Deny);
+}
+
+#[test]
 fn p16_what_a_person_is_asked_hides_nothing() {
     let text = "rm \u{202e}txt.exe\u{200b} \u{e0041}\x1b[2K\r\nls\u{a0}";
     assert_eq!(shown(text), "rm \\u{202e}txt.exe\\u{200b} \\u{e0041}\\u{1b}[2K\\r\\nls\\u{a0}");
