@@ -28,7 +28,7 @@ const FRAME: u64 = 4;
 const CALL: u64 = 8;
 
 /// What a picture takes. Providers scale large ones down to about this.
-const IMAGE: u64 = 1_600;
+pub const IMAGE: u64 = 1_600;
 
 /// A text of fewer tokens teaches nothing: what surrounds it weighs more than what it says.
 const LESSON: u64 = 400;

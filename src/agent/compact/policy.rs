@@ -44,9 +44,9 @@ pub enum Trigger {
 pub enum Count {
     /// As the window is measured: by what the provider reports and an estimate of what came since.
     Gauge,
-    /// Four characters to a token.
+    /// Four characters to a token; a picture as the window is measured.
     Characters,
-    /// By the vocabulary `cl100k_base`, and four for each message.
+    /// By the vocabulary `cl100k_base`, and four for each message; a picture as above.
     Cl100k,
 }
 

@@ -7,7 +7,7 @@ use super::cut::counts;
 use super::policy::{Count, Trigger};
 use crate::agent::run::Run;
 use crate::message::{Block, Message};
-use crate::model::tokens::Size;
+use crate::model::tokens::{self, Size};
 
 /// After a shortening that did not help, only growth by this part of the limit makes it worth another.
 const GROWTH: u64 = 10;
@@ -83,6 +83,7 @@ fn window(run: &Run<'_>, percent: u8) -> u64 {
 fn characters(run: &mut Run<'_>) -> u64 {
     let new = run.session.context().get(run.watch.seen..).unwrap_or_default();
     run.watch.sum += new.iter().flat_map(|message| texts(message)).map(|text| text.chars().count() as u64).sum::<u64>();
+    run.watch.sum += 4 * new.iter().map(|message| pictures(message)).sum::<u64>();
     run.watch.seen = run.session.context().len();
     run.watch.sum
 }
@@ -94,11 +95,12 @@ fn messages(run: &mut Run<'_>) -> u64 {
     run.watch.sum
 }
 
-/// A token has at least one byte, so the vocabulary is not loaded for a conversation of fewer bytes than the limit. It
-/// is loaded and used on a thread that may wait.
+/// A token has at least one byte, so the vocabulary is not loaded for a conversation of fewer bytes than the limit, its
+/// pictures apart. It is loaded and used on a thread that may wait.
 async fn counted(run: &mut Run<'_>, limit: u64) -> u64 {
     let new = run.session.context().get(run.watch.seen..).unwrap_or_default();
-    let bytes = |message: &Arc<Message>| 16 + texts(message).map(|text| text.len() as u64 + 8).sum::<u64>();
+    let bytes =
+        |message: &Arc<Message>| 16 + pictures(message) + texts(message).map(|text| text.len() as u64 + 8).sum::<u64>();
     let most = run.watch.sum.saturating_add(new.iter().map(bytes).sum());
     if most <= limit {
         return most;
@@ -115,6 +117,11 @@ async fn counted(run: &mut Run<'_>, limit: u64) -> u64 {
             run.gauge.tokens(run.session.context())
         }
     }
+}
+
+/// Tokens of its pictures, which have no characters and are not told by their bytes.
+fn pictures(message: &Message) -> u64 {
+    message.blocks.iter().filter(|block| matches!(block, Block::Image(_))).count() as u64 * tokens::IMAGE
 }
 
 fn texts(message: &Message) -> impl Iterator<Item = &str> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tillerman::agent::{Keep, Limits};
+use tillerman::agent::{Count, Keep, Limits, Trigger};
 use tillerman::message::{Message, Usage};
 use tillerman::session::{Record, Session};
 
@@ -17,10 +17,15 @@ fn small(limits: &mut Limits) {
 
 /// A provider reports a request of about so many tokens, then a tool says something.
 fn told(reported: Usage, output: String) -> Scenario {
+    then(reported, End::Say(output))
+}
+
+/// The same with whatever the tool does.
+fn then(reported: Usage, end: End) -> Scenario {
     let words = usize::try_from(reported.prompt().max(900)).unwrap();
     Scenario::new()
         .tool(Stub::with("old", millis(1), End::Say("word ".repeat(words)), None))
-        .tool(Stub::with("read", millis(1), End::Say(output), None))
+        .tool(Stub::with("read", millis(1), end, None))
         .limits(small)
         .calls("", &[("c0", "old", "{}")])
         .calls("", &[("c1", "read", "{}")])
@@ -97,5 +102,23 @@ async fn what_the_model_reported_in_an_earlier_run_holds() {
         let session = earlier(model, reported);
         let played = Scenario::new().session(session).limits(small).says("done").play().await;
         assert!(!was_shortened(&played), "{model}");
+    }
+}
+
+/// 1,600 tokens each, by whichever figure: a tool may show more of them in one turn than the window has room for.
+#[tokio::test(start_paused = true)]
+async fn pictures_that_tools_show_fill_the_window() {
+    let tokens = |count| Trigger::Tokens(7_500, count);
+    let triggers = [Trigger::Window(75), tokens(Count::Gauge), tokens(Count::Characters), tokens(Count::Cl100k)];
+    for trigger in triggers {
+        for (pictures, fills) in [(3, false), (5, true)] {
+            let scenario = then(usage(1_000, 10), End::Show(pictures)).limits(move |limits| {
+                small(limits);
+                limits.compacting.trigger = trigger;
+            });
+            let scenario = if fills { scenario.says("sum") } else { scenario };
+            let played = scenario.says("done").play().await;
+            assert_eq!(was_shortened(&played), fills, "{trigger:?}, {pictures} pictures");
+        }
     }
 }
