@@ -23,7 +23,7 @@ struct Build {
 }
 
 /// Prints a line for each build, with what each figure is of the first build's.
-pub(crate) fn measure(binaries: &[&String]) {
+pub(crate) fn measure(binaries: &[&str]) {
     let mut builds: Vec<Build> = binaries.iter().map(|_| Build::default()).collect();
     for round in 0..ROUNDS {
         for (binary, build) in binaries.iter().zip(&mut builds) {

@@ -19,52 +19,34 @@ mod tokens;
 mod walls;
 
 fn main() {
-    let words: Vec<String> = std::env::args().collect();
-    if let [_, word, workers, ..] = words.as_slice()
-        && word == crew::CHILD
-    {
-        return crew::child(workers.parse().expect("a number of workers"));
-    }
-    if let [_, word, session, ..] = words.as_slice()
-        && word == journal::CHILD
-    {
-        return journal::child(session);
-    }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let wanted: &[fn()] = match words.as_slice() {
+        [crew::CHILD, workers, ..] => return crew::child(workers.parse().expect("a number of workers")),
+        [journal::CHILD, session, ..] => return journal::child(session),
+        [compare::WORD, binaries @ ..] => {
+            println!("{}\n", process::machine());
+            let binaries: Vec<&str> = binaries.iter().copied().filter(|word| !word.starts_with("--")).collect();
+            return compare::measure(&binaries);
+        }
+        [journal::WORD, ..] => &[journal::measure],
+        [limits::WORD, ..] => &[limits::measure],
+        [walls::WORD, ..] => &[walls::measure],
+        [process::TURNS, ..] => &[process::turns],
+        [hush::WORD, ..] => &[hush::measure],
+        _ => &[
+            process::measure,
+            walls::measure,
+            ends::measure,
+            crew::measure,
+            journal::measure,
+            limits::measure,
+            stream::measure,
+            tokens::measure,
+            hush::measure,
+        ],
+    };
     println!("{}\n", process::machine());
-    if words.get(1).is_some_and(|word| word == journal::WORD) {
-        table::head();
-        return journal::measure();
-    }
-    if words.get(1).is_some_and(|word| word == limits::WORD) {
-        table::head();
-        return limits::measure();
-    }
-    if words.get(1).is_some_and(|word| word == walls::WORD) {
-        table::head();
-        return walls::measure();
-    }
-    if words.get(1).is_some_and(|word| word == process::TURNS) {
-        table::head();
-        return process::turns();
-    }
-    if words.get(1).is_some_and(|word| word == hush::WORD) {
-        table::head();
-        return hush::measure();
-    }
-    if let [_, word, binaries @ ..] = words.as_slice()
-        && word == compare::WORD
-    {
-        let binaries: Vec<&String> = binaries.iter().filter(|word| !word.starts_with("--")).collect();
-        return compare::measure(&binaries);
-    }
     table::head();
-    process::measure();
-    walls::measure();
-    ends::measure();
-    crew::measure();
-    journal::measure();
-    limits::measure();
-    stream::measure();
-    tokens::measure();
-    hush::measure();
+    wanted.iter().for_each(|measure| measure());
 }
