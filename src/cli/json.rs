@@ -66,6 +66,7 @@ impl Lines {
             News::Asked(question) => vec![("question", asked(question))],
             News::Settled(question) => vec![("question.settled", asked(question))],
             News::Permission(permission) => vec![("permission", json!(permission))],
+            News::Walls { why } => vec![("warning", json!({"message": why}))],
         };
         facts.into_iter().map(|(kind, fields)| self.line(envelope.at, &agent, kind, fields)).collect()
     }

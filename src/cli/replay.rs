@@ -152,7 +152,7 @@ fn is_end(envelope: &Envelope) -> bool {
             | News::TaskStarted { .. }
             | News::Titled { .. },
         ) => false,
-        (_, News::Asked(_) | News::Settled(_) | News::Permission(_)) => false,
+        (_, News::Asked(_) | News::Settled(_) | News::Permission(_) | News::Walls { .. }) => false,
     }
 }
 

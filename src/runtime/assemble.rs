@@ -96,7 +96,7 @@ pub(super) fn worker(site: &Site, task: &Task, control: Control) -> Result<Agent
     let noted = notes.as_ref().and_then(Notes::part).unwrap_or_default();
     let journal = workspace.worker_sessions().join(format!("{}.jsonl", task.dir.id()));
     let jobs = site.yard.for_run(task.dir.id());
-    let settings = ToolSettings { jobs, ..ground::worker(site, rights, task.dir.path())? };
+    let settings = ToolSettings { jobs, ..ground::worker(site, rights, task.dir.path(), Some(task.dir.id()))? };
     let keeper = keeper(site, &settings, asker);
     let tools = own_tools(site, settings, role).into_iter().chain(skills.tool()).chain(control);
     let tools = tools.chain([ask]).chain(history::tools(&journal)).chain(notes.map(Notes::tool));

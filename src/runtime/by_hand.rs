@@ -29,7 +29,7 @@ pub fn by_hand(config: Config, asker: Option<Asker>) -> Result<ByHand, String> {
     let profile = config.profile;
     let site = Site::new(config, Vec::new());
     let policy = site.policy(profile).map_err(|error| error.to_string())?.with_read(&artifacts);
-    let settings = ground::worker(&site, policy, &artifacts)?;
+    let settings = ground::worker(&site, policy, &artifacts, None)?;
     let keeper = assemble::keeper(&site, &settings, asker);
     let tools = tools::made(&settings, |_| true).into_iter().chain(skills.tool()).map(|tool| keeper.before(tool));
     Ok(ByHand { tools: Toolbox::new(tools.collect()).map_err(|error| error.to_string())?, artifacts })

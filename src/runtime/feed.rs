@@ -83,6 +83,11 @@ pub enum News {
     Settled(Question),
     /// A call waits for a person's word, or has it.
     Permission(Permission),
+    /// Commands run within less than the full walls; told once.
+    Walls {
+        /// What they run within, and why not within more.
+        why: String,
+    },
     /// A task is over; result.md is written.
     TaskEnded(TaskReport),
 }

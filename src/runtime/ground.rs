@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::RunId;
+use super::feed::{News, Source};
 use super::site::Site;
-use crate::sandbox::{WallSettings, Walls};
+use crate::sandbox::{Built, Tier, WallSettings, Walls};
 use crate::session::SessionId;
+use crate::task::TaskId;
 use crate::tools::ToolSettings;
 use crate::workspace::Workspace;
 use crate::workspace::policy::{PathPolicy, Profile};
@@ -17,6 +21,8 @@ use crate::workspace::scratch::Scratch;
 #[derive(Default)]
 pub(super) struct Grounds {
     conversations: Mutex<HashMap<SessionId, Ground>>,
+    /// It was said that walls are weaker than they could be, which is the same for all.
+    told: Arc<AtomicBool>,
 }
 
 impl Grounds {
@@ -47,24 +53,30 @@ fn conversation(site: &Site, session: &SessionId, policy: PathPolicy) -> Result<
     if let Some(ground) = all.get(session) {
         return Ok(settings(site, Arc::new(policy.with_write(ground.scratch.path())), Some(ground.clone())));
     }
-    let (policy, ground) = new(site, policy)?;
+    let source = Source::Main { session: session.clone(), run: RunId(0) };
+    let (policy, ground) = new(site, policy, Some(source))?;
     all.insert(session.clone(), ground.clone());
     Ok(settings(site, policy, Some(ground)))
 }
 
-/// For an attempt at a task with that directory. Its commands in the background are its own.
-pub(super) fn worker(site: &Site, policy: PathPolicy, dir: &Path) -> Result<ToolSettings, String> {
+/// For an attempt at a task with that directory, or for nobody's. Its commands in the background are its own.
+pub(super) fn worker(
+    site: &Site,
+    policy: PathPolicy,
+    dir: &Path,
+    task: Option<TaskId>,
+) -> Result<ToolSettings, String> {
     let settings = match policy.profile() {
         Profile::Full => settings(site, Arc::new(policy), None),
         _ => {
-            let (policy, ground) = new(site, policy)?;
+            let (policy, ground) = new(site, policy, task.map(Source::Task))?;
             settings(site, policy, Some(ground))
         }
     };
     Ok(ToolSettings { todo: dir.join("todo.md"), ..settings })
 }
 
-fn new(site: &Site, policy: PathPolicy) -> Result<(Arc<PathPolicy>, Ground), String> {
+fn new(site: &Site, policy: PathPolicy, source: Option<Source>) -> Result<(Arc<PathPolicy>, Ground), String> {
     let none = |error| format!("no folder for temporary files can be made: {error}; TMPDIR says where they are");
     let scratch = Scratch::new().map_err(none)?;
     let policy = Arc::new(policy.with_write(scratch.path()));
@@ -76,7 +88,23 @@ fn new(site: &Site, policy: PathPolicy) -> Result<(Arc<PathPolicy>, Ground), Str
         let _ = fs::create_dir_all(&tasks);
         WallSettings { network, notes: Some(notes), ..WallSettings::new(rights.bounds()) }
     };
-    Ok((policy, Ground { walls: Walls::later(wanted), scratch: Arc::new(scratch) }))
+    Ok((policy, Ground { walls: Walls::later(wanted, tell(site, source)), scratch: Arc::new(scratch) }))
+}
+
+/// Says once, to whoever is there, that walls are weaker than they could be.
+fn tell(site: &Site, source: Option<Source>) -> impl Fn(&Built) + Send + Sync + use<> {
+    let (feed, told) = (site.feed.clone(), Arc::clone(&site.grounds.told));
+    move |built| {
+        if built.tier == Tier::Full || told.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (within, why) = (built.tier, built.notes.join("; "));
+        let why = format!("commands run within {within} alone ({why}); `tillerman doctor` tells more");
+        tracing::warn!("{why}");
+        if let Some(source) = source.clone() {
+            feed.tell(source, News::Walls { why });
+        }
+    }
 }
 
 /// The file that remembers what stands in the place of protected paths.

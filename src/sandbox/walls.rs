@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 #[cfg(target_os = "linux")]
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::SandboxError;
 #[cfg(target_os = "linux")]
@@ -100,6 +100,19 @@ pub struct Walls {
     #[cfg(target_os = "linux")]
     keeper: Mutex<Option<Arc<Keeper>>>,
     settings: Option<Wanted>,
+    #[cfg(target_os = "linux")]
+    tell: Tell,
+}
+
+/// Who hears what was built.
+#[cfg(target_os = "linux")]
+struct Tell(Box<dyn Fn(&Built) + Send + Sync>);
+
+#[cfg(target_os = "linux")]
+impl fmt::Debug for Tell {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("Tell")
+    }
 }
 
 /// Found out when walls are built: it may mean to look at many folders.
@@ -108,38 +121,40 @@ type Wanted = LazyLock<WallSettings, Box<dyn FnOnce() -> WallSettings + Send>>;
 impl Walls {
     /// No walls and nobody to keep them: a command is a child of this program.
     pub fn open() -> Arc<Walls> {
-        Arc::new(Walls::of(None))
+        Arc::new(Walls::of(None, |_| {}))
     }
 
     /// No walls, but somebody who ends what a command leaves, also after a kill of this program, where the system has that.
     pub fn owned() -> Arc<Walls> {
         #[cfg(target_os = "linux")]
-        return Walls::later(|| WallSettings {
-            network: true,
-            only: Some(Tier::Open),
-            ..WallSettings::new(Bounds::default())
-        });
+        return Walls::later(
+            || WallSettings { network: true, only: Some(Tier::Open), ..WallSettings::new(Bounds::default()) },
+            |_| {},
+        );
         #[cfg(not(target_os = "linux"))]
         return Walls::open();
     }
 
     /// Walls as they are wanted, built at the first command or by [`Walls::build`].
     pub fn around(settings: WallSettings) -> Arc<Walls> {
-        Walls::later(move || settings)
+        Walls::later(move || settings, |_| {})
     }
 
-    /// The same; how they are wanted is asked when they are built.
-    pub fn later(settings: impl FnOnce() -> WallSettings + Send + 'static) -> Arc<Walls> {
-        Arc::new(Walls::of(Some(LazyLock::new(Box::new(settings)))))
+    /// The same; how they are wanted is asked when they are built, and what was built is told each time.
+    pub fn later(
+        settings: impl FnOnce() -> WallSettings + Send + 'static,
+        tell: impl Fn(&Built) + Send + Sync + 'static,
+    ) -> Arc<Walls> {
+        Arc::new(Walls::of(Some(LazyLock::new(Box::new(settings))), tell))
     }
 
     #[cfg(target_os = "linux")]
-    fn of(settings: Option<Wanted>) -> Walls {
-        Walls { keeper: Mutex::new(None), settings }
+    fn of(settings: Option<Wanted>, tell: impl Fn(&Built) + Send + Sync + 'static) -> Walls {
+        Walls { keeper: Mutex::new(None), settings, tell: Tell(Box::new(tell)) }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn of(settings: Option<Wanted>) -> Walls {
+    fn of(settings: Option<Wanted>, _: impl Fn(&Built) + Send + Sync + 'static) -> Walls {
         Walls { settings }
     }
 
@@ -196,14 +211,7 @@ impl Walls {
         }
         let Some(settings) = &self.settings else { return Err(SandboxError::NoWalls("none are wanted".to_owned())) };
         let built = Arc::new(Keeper::start(settings).map_err(SandboxError::NoWalls)?);
-        if built.built.tier == Tier::Landlock && settings.only.is_none() {
-            // Of every worker it would be the same.
-            static TOLD: Once = Once::new();
-            TOLD.call_once(|| {
-                let why = built.built.notes.join("; ");
-                tracing::warn!(%why, "commands run within Landlock and a filter of system calls alone; `tillerman doctor` tells more");
-            });
-        }
+        (self.tell.0)(&built.built);
         *keeper = Some(Arc::clone(&built));
         Ok(built)
     }

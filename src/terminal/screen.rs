@@ -133,6 +133,7 @@ impl Screen {
             }
             (_, News::Asked(question)) => vec![story::asked(self.look, question, envelope.at)],
             (_, News::Permission(permission)) => vec![story::permission(self.look, permission)],
+            (_, News::Walls { why }) => vec![format!("{} {}", self.look.warn("⚠"), one_line(why))],
             (_, News::Settled(question)) => story::settled(self.look, question).into_iter().collect(),
             // It is shown when the conversation is gone on with, and where its state is asked for.
             (_, News::Titled { .. }) => vec![],

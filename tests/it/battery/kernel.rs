@@ -132,6 +132,8 @@ fn s17_without_namespaces_commands_run_within_landlock_and_it_is_said() {
     let (code, said) = on(Kernel::WithLandlock, &place, &["run", "run `echo in >in; echo out >/var/tmp/.out; cat in`"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("\nin\n") && said.contains("/var/tmp/.out: Permission denied"), "{said}");
+    let told = "⚠ commands run within Landlock and a filter of system calls alone (namespaces, Landlock and";
+    assert_eq!(said.matches(told).count(), 1, "{said}");
     let logs = walkdir::WalkDir::new(place.home.path()).into_iter().map(Result::unwrap);
     let log =
         logs.filter(|entry| entry.file_name() == "tillerman.log").map(|log| fs::read_to_string(log.path()).unwrap());
