@@ -6,7 +6,7 @@ use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,6 +23,8 @@ const FILES: usize = 1_000;
 const LARGEST: u64 = 1 << 20;
 /// Bytes of all files together.
 const MOST: u64 = 32 << 20;
+/// Bytes of files whose passages are kept; taken apart they need about ten times as much memory. Others are read each time.
+const KEPT: u64 = 4 << 20;
 /// Characters of a passage after which the next line begins another: tables and logs have no paragraphs.
 const LONG: usize = 1_200;
 
@@ -38,7 +40,7 @@ pub(super) struct Args {
     limit: Option<usize>,
 }
 
-/// A folder whose files are searched. What was read of them is kept until they change.
+/// A folder whose files are searched. What was read of them is kept until they change, as far as it is little.
 pub(super) struct Shelf {
     /// From the base.
     folder: &'static str,
@@ -147,8 +149,7 @@ impl Shelf {
             all.passages.push(passages);
             there.insert(entry.into_path());
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|path, _| !path.starts_with(&root) || there.contains(path));
+        self.kept().retain(|path, _| !path.starts_with(&root) || there.contains(path));
         Ok(all)
     }
 
@@ -159,15 +160,22 @@ impl Shelf {
     /// What a file holds, read anew if it has changed.
     fn passages(&self, real: PathBuf, path: &str, file: File, meta: &Metadata) -> Option<Arc<[Passage]>> {
         let stamp = (meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec());
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept().get(&real).filter(|known| known.stamp == stamp) {
+        if let Some(known) = self.kept().get(&real).filter(|known| known.stamp == stamp) {
             return Some(Arc::clone(&known.passages));
         }
         let mut bytes = Vec::new();
         file.take(LARGEST).read_to_end(&mut bytes).ok()?;
         let passages: Arc<[Passage]> = split(path, &String::from_utf8_lossy(&bytes)).into();
-        kept().insert(real, Kept { stamp, passages: Arc::clone(&passages) });
+        let mut kept = self.kept();
+        kept.remove(&real);
+        if kept.values().map(|file| file.stamp.2).sum::<u64>() + meta.len() <= KEPT {
+            kept.insert(real, Kept { stamp, passages: Arc::clone(&passages) });
+        }
         Some(passages)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn told(&self, passage: &Passage) -> String {
