@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use Verdict::{Allow, Ask, Deny};
 
 pub fn ground() -> Ground {
-    Ground { root: "/nonexistent/work".into(), home: Some("/nonexistent/home".into()) }
+    Ground { root: "/nonexistent/here".into(), home: Some("/nonexistent/home".into()) }
 }
 
 pub fn rules(written: &[(Verdict, &str)], otherwise: Verdict) -> Rules {
@@ -27,11 +27,11 @@ pub fn rules(written: &[(Verdict, &str)], otherwise: Verdict) -> Rules {
 }
 
 pub fn shell(rules: &Rules, command: &str) -> Verdict {
-    rules.judge("shell", &json!({ "command": command }), Path::new("/nonexistent/work")).verdict
+    rules.judge("shell", &json!({ "command": command }), Path::new("/nonexistent/here")).verdict
 }
 
 fn path(rules: &Rules, tool: &str, path: &str) -> Verdict {
-    rules.judge(tool, &json!({ "path": path }), Path::new("/nonexistent/work")).verdict
+    rules.judge(tool, &json!({ "path": path }), Path::new("/nonexistent/here")).verdict
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn paths_are_matched_as_in_a_gitignore_under_every_name_of_the_file() {
     for (tool, asked, verdict) in [
         ("edit_file", "config/a.yaml", Deny),
         ("write_file", "src/../config/a.yaml", Deny),
-        ("write_file", "/nonexistent/work/config/deep/er", Deny),
+        ("write_file", "/nonexistent/here/config/deep/er", Deny),
         ("write_file", "src/config/a", Allow),
         ("read_file", "config/a.yaml", Allow),
         ("read_file", "~/.ssh/id_rsa", Deny),
@@ -264,7 +264,7 @@ fn tool(name: &str) -> Arc<dyn Tool> {
 }
 
 fn keeper(rules: Rules, asker: Option<Asker>) -> Keeper {
-    Keeper { rules: Arc::new(rules), base: "/nonexistent/work".into(), around: "workspace-write".into(), asker }
+    Keeper { rules: Arc::new(rules), base: "/nonexistent/here".into(), around: "workspace-write".into(), asker }
 }
 
 async fn call(keeper: &Keeper, command: &str) -> Result<String, String> {
