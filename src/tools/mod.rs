@@ -31,12 +31,12 @@ mod todo;
 mod walk;
 mod write_file;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::sandbox::{Environment, Limits, Walls};
-use crate::tool::{OutputPolicy, Tool};
+use crate::sandbox::{Command, Environment, Limits, Walls};
+use crate::tool::{OutputPolicy, Tool, ToolContext, truncate};
 use crate::workspace::policy::PathPolicy;
 use crate::workspace::scratch::Scratch;
 
@@ -95,6 +95,21 @@ impl ToolSettings {
         let (shell, output, jobs) = (ShellSettings::default(), OutputPolicy::HEAD, Arc::default());
         let fetch = FetchSettings::default();
         ToolSettings { policy, shell, fetch, output, todo, jobs, escalation: None }
+    }
+}
+
+impl ShellSettings {
+    /// A command of a call, with its output in a file of the call's if there is much of it.
+    fn command(&self, text: String, base: &Path, cx: &ToolContext) -> Command {
+        Command {
+            text,
+            cwd: base.to_owned(),
+            environment: self.environment.clone(),
+            spool: truncate::artifact(cx),
+            stdin: None,
+            walls: Arc::clone(&self.walls),
+            secrets: cx.secrets.clone(),
+        }
     }
 }
 

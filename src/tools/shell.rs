@@ -13,7 +13,7 @@ use super::jobs::{self, Job, Jobs};
 use super::{ShellSettings, hint};
 use crate::message::RawArgs;
 use crate::sandbox::{self, Captured, Command, End, Finished, Limits, SandboxError};
-use crate::tool::truncate::{self, Whole, size};
+use crate::tool::truncate::{Whole, size};
 use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use crate::workspace::policy::PathPolicy;
 
@@ -62,15 +62,7 @@ impl Shell {
         if let Some(seconds) = args.timeout {
             limits.time = Duration::from_secs(seconds).min(self.settings.longest);
         }
-        let command = Command {
-            text: args.command,
-            cwd: self.policy.base().to_owned(),
-            environment: self.settings.environment.clone(),
-            spool: truncate::artifact(cx),
-            stdin: None,
-            walls: Arc::clone(&self.settings.walls),
-            secrets: cx.secrets.clone(),
-        };
+        let command = self.settings.command(args.command, self.policy.base(), cx);
         let began = jiff::Timestamp::now().as_microsecond();
         let became = match self.settings.leave {
             true => self.leaving(command, &limits, cx).await.map_err(ToolError::new)?,

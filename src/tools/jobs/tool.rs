@@ -15,8 +15,7 @@ use serde_json::json;
 use super::super::ShellSettings;
 use super::{Job, JobRow, Jobs, RUNNING, read};
 use crate::message::RawArgs;
-use crate::sandbox::Command;
-use crate::tool::truncate::{Whole, artifact};
+use crate::tool::truncate::Whole;
 use crate::tool::{Signature, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use crate::workspace::policy::PathPolicy;
 
@@ -82,15 +81,7 @@ impl JobsTool {
         if text.trim().is_empty() {
             return Err(ToolError::new("command is empty; say what to start"));
         }
-        let command = Command {
-            text,
-            cwd: self.policy.base().to_owned(),
-            environment: self.settings.environment.clone(),
-            spool: artifact(cx),
-            secrets: cx.secrets.clone(),
-            stdin: None,
-            walls: Arc::clone(&self.settings.walls),
-        };
+        let command = self.settings.command(text, self.policy.base(), cx);
         let path = command.spool.display().to_string();
         reserve(&command.spool).map_err(|error| ToolError::new(format!("{path} cannot be written: {error}")))?;
         let mut job = Job::start(command, &self.settings.limits, None);

@@ -14,7 +14,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{Gathered, PathPolicy, ShellSettings};
 use crate::sandbox::{self, Command, End, Finished, Limits};
-use crate::tool::truncate::artifact;
 use crate::tool::{ToolContext, ToolError};
 
 const DRIVER: &str = include_str!("driver.py");
@@ -78,15 +77,9 @@ impl Interpreter {
         let (ours, theirs) = Pair::pair().map_err(broken)?;
         ours.set_nonblocking(true).map_err(broken)?;
         let line = UnixStream::from_std(ours).map_err(broken)?;
-        let command = Command {
-            text: format!("exec python3 -u -X utf8 -c '{DRIVER}'"),
-            cwd: policy.base().to_owned(),
-            environment: settings.environment.clone(),
-            spool: artifact(cx),
-            secrets: cx.secrets.clone(),
-            stdin: Some(Arc::new(OwnedFd::from(theirs))),
-            walls: Arc::clone(&settings.walls),
-        };
+        let text = format!("exec python3 -u -X utf8 -c '{DRIVER}'");
+        let stdin = Some(Arc::new(OwnedFd::from(theirs)));
+        let command = Command { stdin, ..settings.command(text, policy.base(), cx) };
         let limits = Limits { time: LIFE, ..settings.limits.clone() };
         let (stop, (tell, ended)) = (CancellationToken::new(), oneshot::channel());
         let token = stop.clone();
