@@ -1,12 +1,15 @@
 //! What a terminal shows: colours, harmless text, lines that fit, and one line per event. Both front ends that write to
 //! a terminal use it; when something is shown, and where it goes, is theirs to decide.
 
+mod call;
 pub mod clean;
 pub mod crew;
 pub mod exit;
 pub mod screen;
 pub mod story;
+mod thought;
 pub mod tree;
+mod voice;
 pub mod wrap;
 
 use std::fmt::Display;
@@ -32,6 +35,9 @@ pub struct Look {
 }
 
 impl Look {
+    /// No colours.
+    pub const PLAIN: Look = Look { color: false };
+
     /// Decides for one stream: the flag first, then `NO_COLOR`, `CLICOLOR_FORCE` and `FORCE_COLOR`, then the terminal.
     pub fn choose(choice: ColorChoice, env: &dyn Fn(&str) -> Option<String>, stream: &impl IsTerminal) -> Look {
         Look { color: colored(choice, env, stream.is_terminal()) }

@@ -1,24 +1,19 @@
-//! The feed as lines: what the main agent says and does, the news of workers, and one worker watched closely.
-//! Where the lines go is the front end's affair.
+//! The feed as lines: what the main agent says and does, the news of workers, and one worker watched closely. How one
+//! of them is shown is in `voice`; where the lines go is the front end's affair.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::clean::{clean, one_line};
-use super::wrap::{Stream, cut, wrapped};
+use super::call::Done;
+use super::clean::one_line;
+use super::voice::{Manner, Voice, seen};
 use super::{Look, story};
-use crate::event::{AgentEvent, Ending};
-use crate::message::{CallId, Note, ToolCall};
+use crate::event::AgentEvent;
 use crate::runtime::{Envelope, News, Source};
 use crate::task::TaskId;
 
-/// A call that runs longer than this is told before it ends.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Lines of a tool's output that a watched worker shows per call.
-const OUTPUT: usize = 20;
-/// Columns that a streamed line leaves free.
-const MARGIN: usize = 4;
+/// Columns that the name of a watched worker takes.
+const ASIDE: usize = 8;
 
 /// Whether the main agent's words are among the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,42 +30,21 @@ pub struct Screen {
     width: usize,
     root: PathBuf,
     texts: Texts,
+    /// Whether thoughts are shown open or folded; not at all until that is said.
+    thoughts: Option<bool>,
     main: Voice,
     watched: Option<(TaskId, Voice)>,
     /// Lines of the watched worker say whose they are.
     named: bool,
-}
-
-/// One source that is shown closely.
-#[derive(Default)]
-struct Voice {
-    text: Stream,
-    thread: bool,
-    streamed: bool,
-    calls: HashMap<CallId, Call>,
-    failed: bool,
-    wait: Option<Wait>,
-}
-
-/// The wait for the next attempt of a model call.
-struct Wait {
-    until: Instant,
-    attempt: u32,
-    why: String,
-}
-
-struct Call {
-    call: ToolCall,
-    since: Instant,
-    told: bool,
-    output: Stream,
-    lines: usize,
+    /// The call that ended last.
+    done: Option<Done>,
 }
 
 impl Screen {
     /// A screen that knows the workspace's root, to name files from it.
     pub fn new(look: Look, width: usize, root: PathBuf, texts: Texts) -> Screen {
-        Screen { look, width: width.max(20), root, texts, main: Voice::default(), watched: None, named: true }
+        let (thoughts, main, watched, done) = (None, Voice::default(), None, None);
+        Screen { look, width: width.max(20), root, texts, thoughts, main, watched, named: true, done }
     }
 
     /// The same for one worker and nobody else.
@@ -108,7 +82,11 @@ impl Screen {
             {
                 vec![]
             }
-            (Source::Main { .. }, News::Agent(event)) => self.main.tell(event, self.look, self.width),
+            (Source::Main { .. }, News::Agent(event)) => {
+                let lines = self.main.tell(event, self.manner(self.width));
+                self.done = self.main.done.take().or(self.done.take());
+                lines
+            }
             (Source::Task(task), News::Agent(event)) => self.worker(*task, event),
             (Source::Task(task), News::TaskQueued { title, ahead }) => {
                 let title = one_line(title);
@@ -148,7 +126,46 @@ impl Screen {
         }
     }
 
-    /// The lines that time is worth: calls that run long. Call it about once a second.
+    /// What still changes, at most `rows` lines, the most important last: a thought, the text of the main agent that
+    /// streams and is not final yet, and the calls that run, with their time and the last line of their output.
+    pub fn live(&self, rows: usize) -> Vec<String> {
+        let mut lines = match self.texts {
+            Texts::Shown => self.main.pending(self.manner(self.width)),
+            Texts::Hidden => vec![],
+        };
+        let mut calls = self.main.running(self.manner(self.width));
+        if let Some((task, voice)) = &self.watched {
+            let named = self.named.then_some(*task);
+            let running = voice.running(self.manner(self.width.saturating_sub(ASIDE)));
+            calls.extend(running.iter().map(|line| aside(self.look, named, line)));
+        }
+        lines.extend(calls);
+        lines.split_off(lines.len().saturating_sub(rows))
+    }
+
+    /// From now on thoughts are shown open, dimmed, or folded into a line that says how long they took; before the first
+    /// call of this they are not shown at all. Answers the last thought, when it was folded and now is opened.
+    pub fn set_thoughts(&mut self, open: bool) -> Vec<String> {
+        let before = self.thoughts.replace(open);
+        match (before, open) {
+            (Some(false), true) => self.main.unfold(self.manner(self.width)),
+            _ => vec![],
+        }
+    }
+
+    /// The call that ended last, in full: its arguments and its output, both within a cap; a sentence when there is none.
+    pub fn expand(&self) -> Vec<String> {
+        match &self.done {
+            Some(done) => done.full(self.look, self.width),
+            None => vec![self.look.dim("no call has ended yet")],
+        }
+    }
+
+    fn manner(&self, width: usize) -> Manner {
+        Manner { look: self.look, width, thoughts: self.thoughts }
+    }
+
+    /// The lines that time is worth where nothing is drawn anew: calls that run long, once. Call it about once a second.
     pub fn tick(&mut self) -> Vec<String> {
         let (look, width) = (self.look, self.width);
         let mut lines = self.main.overdue(look, width);
@@ -176,13 +193,14 @@ impl Screen {
         if let AgentEvent::Noted { note, turn } = event {
             return vec![format!("{} {}", look.name(task), seen(look, note, *turn))];
         }
+        let manner = self.manner(self.width.saturating_sub(ASIDE));
         match &mut self.watched {
             Some((watched, voice)) if *watched == task => {
-                let room = self.width.saturating_sub(8);
-                let mut lines = voice.tell(event, look, room);
+                let mut lines = voice.tell(event, manner);
                 if let AgentEvent::ToolProgress { call, chunk } = event {
-                    lines.extend(voice.output(call, chunk, look, room));
+                    lines.extend(voice.output(call, chunk, manner));
                 }
+                self.done = voice.done.take().or(self.done.take());
                 let named = self.named.then_some(task);
                 lines.iter().map(|line| aside(look, named, line)).collect()
             }
@@ -194,121 +212,4 @@ impl Screen {
 /// A line of a worker that is watched, with its name where it is one of several.
 fn aside(look: Look, task: Option<TaskId>, line: &str) -> String {
     task.map_or_else(|| line.to_owned(), |task| format!("{} {line}", look.dim(format!("{task} │"))))
-}
-
-fn seen(look: Look, note: &Note, turn: u32) -> String {
-    look.dim(format!("↳ {} {} seen at turn {turn}", note.kind, note.id))
-}
-
-impl Voice {
-    fn tell(&mut self, event: &AgentEvent, look: Look, width: usize) -> Vec<String> {
-        self.wait = None;
-        let room = width.saturating_sub(MARGIN);
-        match event {
-            AgentEvent::RunStarted => {
-                *self = Voice::default();
-                vec![]
-            }
-            AgentEvent::TurnStarted { .. } => {
-                (self.thread, self.streamed) = (false, false);
-                vec![]
-            }
-            AgentEvent::Text { text } => {
-                self.streamed = true;
-                let lines = self.text.push(text, room);
-                self.spoken(lines, look)
-            }
-            AgentEvent::Replied { message, .. } => {
-                let lines = if self.streamed { self.text.finish(room) } else { wrapped(message.text().trim(), room) };
-                self.spoken(lines, look)
-            }
-            AgentEvent::ToolStarted { call } => {
-                self.calls.insert(call.id.clone(), Call::new(call.clone()));
-                vec![]
-            }
-            AgentEvent::ToolFinished { result, took } => {
-                let call = self.calls.remove(&result.call);
-                call.map(|ran| story::outcome(look, &ran.call, result, *took, room)).into_iter().collect()
-            }
-            AgentEvent::Retrying { attempt, wait, why } => {
-                self.text.clear();
-                let anew = if std::mem::take(&mut self.thread) { " · the answer begins anew" } else { "" };
-                let (until, told) = (Instant::now() + *wait, format!("{why}{anew}"));
-                self.wait = Some(Wait { until, attempt: *attempt, why: told });
-                vec![format!("{}{}", story::retry(look, *attempt, *wait, why), look.dim(anew))]
-            }
-            AgentEvent::Noted { note, turn } => vec![format!("  {}", seen(look, note, *turn))],
-            AgentEvent::Compacted { before, after, .. } => vec![story::compacted(look, *before, *after)],
-            AgentEvent::Failed { why } => self.failure(why, look),
-            AgentEvent::RunEnded { ending } => self.end(ending, look, room),
-            AgentEvent::Thinking { .. }
-            | AgentEvent::CallOpened { .. }
-            | AgentEvent::ToolProgress { .. }
-            | AgentEvent::Progressed { .. }
-            | AgentEvent::TurnEnded { .. } => vec![],
-        }
-    }
-
-    /// Lines of an answer: the first with a bullet, the others below it.
-    fn spoken(&mut self, lines: Vec<String>, look: Look) -> Vec<String> {
-        let mut shown = Vec::new();
-        for line in lines {
-            if !self.thread && line.trim().is_empty() {
-                continue;
-            }
-            let begun = std::mem::replace(&mut self.thread, true);
-            let line = if begun { format!("  {line}") } else { format!("{} {line}", look.name("●")) };
-            shown.push(line.trim_end().to_owned());
-        }
-        shown
-    }
-
-    fn failure(&mut self, why: &str, look: Look) -> Vec<String> {
-        self.failed = true;
-        clean(why).lines().map(|line| format!("{} {line}", look.bad("✗"))).collect()
-    }
-
-    fn end(&mut self, ending: &Ending, look: Look, room: usize) -> Vec<String> {
-        let rest = self.text.finish(room);
-        let mut lines = self.spoken(rest, look);
-        self.calls.clear();
-        match ending {
-            Ending::Completed { .. } => {}
-            Ending::Aborted => lines.push(format!("{} stopped", look.warn("■"))),
-            Ending::TurnLimit { .. } => lines.push(format!("{} out of turns", look.warn("■"))),
-            Ending::BudgetSpent { what, .. } => lines.push(format!("{} spent: {}", look.warn("■"), clean(what))),
-            Ending::Parked => lines.push(format!("{} waits for an answer", look.warn("?"))),
-            Ending::Stuck { evidence } => lines.push(format!("{} stuck: {}", look.warn("■"), clean(evidence))),
-            Ending::Failed { why } if !self.failed => lines.extend(self.failure(why, look)),
-            Ending::Failed { .. } => {}
-        }
-        lines
-    }
-
-    fn overdue(&mut self, look: Look, width: usize) -> Vec<String> {
-        let late = self.calls.values_mut().filter(|ran| !ran.told && ran.since.elapsed() >= PATIENCE);
-        let mut lines = Vec::new();
-        for ran in late {
-            ran.told = true;
-            lines.push(story::running(look, &ran.call, ran.since.elapsed(), width));
-        }
-        lines
-    }
-
-    fn output(&mut self, call: &CallId, chunk: &str, look: Look, room: usize) -> Vec<String> {
-        let Some(ran) = self.calls.get_mut(call) else { return vec![] };
-        let mut lines = ran.output.push(chunk, usize::MAX);
-        lines.truncate(OUTPUT.saturating_sub(ran.lines));
-        ran.lines += lines.len();
-        if ran.lines == OUTPUT && !lines.is_empty() {
-            lines.push("…".to_owned());
-        }
-        lines.iter().map(|line| look.dim(format!("│ {}", cut(line, room)))).collect()
-    }
-}
-
-impl Call {
-    fn new(call: ToolCall) -> Call {
-        Call { call, since: Instant::now(), told: false, output: Stream::default(), lines: 0 }
-    }
 }

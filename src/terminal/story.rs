@@ -72,6 +72,13 @@ pub fn running(look: Look, asked: &ToolCall, so_far: Duration, width: usize) -> 
     format!("{} {line} {}", look.dim("├"), look.dim(format!("… running {}", span(so_far))))
 }
 
+/// `├ write_file … being written 5s`: a call whose arguments are still coming, once that takes its time.
+pub fn writing(look: Look, name: &str, so_far: Duration) -> Option<String> {
+    let name = cut(name, ARGUMENT);
+    let told = || format!("{} {name} {}", look.dim("├"), look.dim(format!("… being written {}", span(so_far))));
+    (so_far >= Duration::from_secs(1)).then(told)
+}
+
 /// `⟳ attempt 2 in 1.5s · anthropic: overloaded`.
 pub fn retry(look: Look, attempt: u32, wait: Duration, why: &str) -> String {
     if wait.is_zero() {

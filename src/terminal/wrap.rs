@@ -72,6 +72,11 @@ impl Stream {
         lines
     }
 
+    /// What was not given out yet, as it would look if it ended here; its last character may be half of something.
+    pub fn pending(&self, width: usize) -> Vec<String> {
+        if self.partial.trim().is_empty() { vec![] } else { wrapped(&self.partial, width) }
+    }
+
     /// Forgets what was not given out yet.
     pub fn clear(&mut self) {
         self.partial.clear();

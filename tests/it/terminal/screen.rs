@@ -17,11 +17,11 @@ use crate::patience::PATIENCE;
 
 const TOOK: Duration = Duration::from_millis(1200);
 
-fn screen(texts: Texts) -> Screen {
-    Screen::new(Look { color: false }, 60, PathBuf::from("/w"), texts)
+pub(super) fn screen(texts: Texts) -> Screen {
+    Screen::new(Look::PLAIN, 60, PathBuf::from("/w"), texts)
 }
 
-fn main_source() -> Source {
+pub(super) fn main_source() -> Source {
     Source::Main { session: SessionId::new("s"), run: RunId(1) }
 }
 
@@ -30,16 +30,16 @@ fn envelope(source: Source, news: News) -> Envelope {
 }
 
 /// What the events of one source look like.
-fn shown(screen: &mut Screen, source: &Source, events: Vec<AgentEvent>) -> Vec<String> {
+pub(super) fn shown(screen: &mut Screen, source: &Source, events: Vec<AgentEvent>) -> Vec<String> {
     let envelopes = events.into_iter().map(|event| envelope(source.clone(), News::Agent(event)));
     envelopes.flat_map(|envelope| screen.show(&envelope)).collect()
 }
 
-fn text(text: &str) -> AgentEvent {
+pub(super) fn text(text: &str) -> AgentEvent {
     AgentEvent::Text { text: text.into() }
 }
 
-fn replied(text: &str) -> AgentEvent {
+pub(super) fn replied(text: &str) -> AgentEvent {
     AgentEvent::Replied {
         message: Message::assistant(text),
         usage: Usage::default(),
@@ -49,12 +49,12 @@ fn replied(text: &str) -> AgentEvent {
     }
 }
 
-fn started(id: &str, command: &str) -> AgentEvent {
+pub(super) fn started(id: &str, command: &str) -> AgentEvent {
     let args = RawArgs(format!(r#"{{"command":"{command}"}}"#));
     AgentEvent::ToolStarted { call: ToolCall { id: CallId(id.into()), name: "shell".into(), args } }
 }
 
-fn finished(id: &str, output: &str, is_error: bool) -> AgentEvent {
+pub(super) fn finished(id: &str, output: &str, is_error: bool) -> AgentEvent {
     let result = ToolResult { call: CallId(id.into()), output: output.into(), details: Value::Null, is_error };
     AgentEvent::ToolFinished { result, took: TOOK }
 }

@@ -10,7 +10,7 @@ use tillerman::task::{TaskId, TaskReport, TaskStatus};
 use tillerman::terminal::Look;
 use tillerman::terminal::story::{argument, count, ended, outcome, retry, span};
 
-const PLAIN: Look = Look { color: false };
+const PLAIN: Look = Look::PLAIN;
 
 fn call(args: &str) -> ToolCall {
     ToolCall { id: CallId("c".into()), name: "shell".into(), args: RawArgs(args.into()) }

@@ -5,7 +5,7 @@ use tillerman::session::{Branch, EntryId, Kind, Outline, Row, Turn};
 use tillerman::terminal::wrap::columns;
 use tillerman::terminal::{Look, tree};
 
-const PLAIN: Look = Look { color: false };
+const PLAIN: Look = Look::PLAIN;
 
 fn entry() -> EntryId {
     "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap()
