@@ -2,6 +2,7 @@
 
 mod compaction;
 mod notes;
+mod run;
 mod sessions;
 mod tasks;
 mod tools;
@@ -12,6 +13,7 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 pub use self::compaction::Compaction;
 pub use self::notes::Notes;
+pub use self::run::{Most, Run};
 pub use self::sessions::{Form, Sessions, Trash};
 pub use self::tasks::Tasks;
 pub use self::tools::Tools;
@@ -128,23 +130,7 @@ pub enum When {
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Answer one prompt and end; the answer goes to stdout, progress to stderr.
-    Run {
-        /// What to do; `-` reads it from stdin.
-        #[arg(value_name = "PROMPT", required = true, num_args = 1..)]
-        prompt: Vec<String>,
-        /// A picture to look at (PNG, JPEG, GIF, WebP); may be given up to 8 times.
-        #[arg(long, value_name = "FILE")]
-        image: Vec<PathBuf>,
-        /// Write what happens as JSON lines; the last one is session.end.
-        #[arg(long)]
-        json: bool,
-        /// Also wait for the tasks that were dispatched, and for what the agent says to their results.
-        #[arg(long)]
-        wait: bool,
-        /// How far it may go.
-        #[command(flatten)]
-        most: Most,
-    },
+    Run(Run),
     /// Watch a main agent and two real workers in a folder of their own; no key, no network, a few seconds.
     Demo,
     /// Play a recording again: same lines, same replies, real tools, in a folder of its own or in the one of -w.
@@ -244,17 +230,6 @@ pub enum Permissions {
         /// For example 'shell(git push)'.
         call: String,
     },
-}
-
-/// How far a run may go.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Group)]
-pub struct Most {
-    /// Most US dollars for the run and all its tasks; the last call sums up.
-    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
-    pub max_budget_usd: Option<String>,
-    /// Most model calls for the answer; one more sums up.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_turns: Option<u32>,
 }
 
 impl From<When> for ColorChoice {

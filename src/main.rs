@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use tempfile::TempDir;
-use tillerman::args::{Args, Command, Common, Compaction, Most, Notes, Sessions, Tasks, Tools};
+use tillerman::args::{Args, Command, Common, Compaction, Notes, Run, Sessions, Tasks, Tools};
 use tillerman::cli;
 use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
@@ -70,10 +70,10 @@ async fn command(args: Args) -> Exit {
 }
 
 async fn obey(common: Common, command: Option<Command>) -> Exit {
-    if common.record.is_some() && !matches!(command, None | Some(Command::Run { .. } | Command::Replay { .. })) {
+    if common.record.is_some() && !matches!(command, None | Some(Command::Run(_) | Command::Replay { .. })) {
         return complain(Exit::Usage, "--record is for the prompt, for run and for replay: nothing else asks a model");
     }
-    if common.resume_workers && !matches!(command, None | Some(Command::Run { .. })) {
+    if common.resume_workers && !matches!(command, None | Some(Command::Run(_))) {
         return complain(
             Exit::Usage,
             "--resume-workers is for the prompt and for run; one task: tillerman tasks resume t_001",
@@ -81,8 +81,8 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
     }
     match command {
         None => prompt(&common).await,
-        Some(Command::Run { prompt, image, json, wait, most }) => match said(&prompt, &image) {
-            Ok(said) => run(&common, said, (json, wait), &most).await,
+        Some(Command::Run(words)) => match said(&words) {
+            Ok(said) => run(&common, said, &words).await,
             Err(why) => complain(Exit::Usage, &why),
         },
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
@@ -131,18 +131,20 @@ async fn prompt(common: &Common) -> Exit {
     ended.unwrap_or_else(|error| complain(Exit::Failed, &format!("cannot use the terminal: {error}")))
 }
 
-fn said(words: &[String], images: &[PathBuf]) -> Result<Said, String> {
+fn said(words: &Run) -> Result<Said, String> {
     // The pictures first: a wrong one is told before anybody types a prompt on stdin.
-    let images = cli::image::read(images)?;
-    Ok(Said { text: cli::run::prompt(words)?, images })
+    let images = cli::image::read(&words.image)?;
+    let piped = words.prompt.is_empty() && !io::stdin().is_terminal();
+    let text = if piped { cli::run::prompt(&["-".to_owned()])? } else { cli::run::prompt(&words.prompt)? };
+    Ok(Said { text, images })
 }
 
-async fn run(common: &Common, prompt: Said, (json, wait): (bool, bool), most: &Most) -> Exit {
+async fn run(common: &Common, prompt: Said, words: &Run) -> Exit {
     let stderr = io::stderr();
     let width = stderr.is_terminal().then(columns).flatten();
     let in_place = width.is_some() && !is_dumb(&env);
-    let setup = cli::run::Setup { json, wait, look: look(common, &stderr), width, in_place };
-    cli::run::run(cli::ready::answering(common, most).await, Course::Prompt(prompt), &setup).await
+    let setup = cli::run::Setup { json: words.json, wait: words.wait, look: look(common, &stderr), width, in_place };
+    cli::run::run(cli::ready::answering(common, &words.most).await, Course::Prompt(prompt), &setup).await
 }
 
 async fn resume(common: &Common, ids: &[String], json: bool) -> Exit {

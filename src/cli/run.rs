@@ -58,7 +58,10 @@ pub fn prompt(words: &[String]) -> Result<String, String> {
         prompt.push_str(&input);
     }
     if prompt.trim().is_empty() {
-        return Err("the prompt is empty; say what to do, for example tillerman run \"explain src/main.rs\"".to_owned());
+        return Err(
+            "the prompt is empty; say what to do, for example tillerman run \"explain src/main.rs\", or pipe it in"
+                .to_owned(),
+        );
     }
     Ok(prompt)
 }

@@ -11,9 +11,20 @@ use crate::story::processes;
 
 #[test]
 fn the_prompt_may_come_from_stdin() {
-    let done = Place::new().tillerman_with(&["run", "-"], &[], "2 * (3 + 4)");
-    assert_eq!(done.code, Some(0), "{}", done.stderr);
-    assert!(done.stdout.contains("14"), "{}", done.stdout);
+    for words in [&["run", "-"][..], &["run"], &["run", "--wait"]] {
+        let done = Place::new().tillerman_with(words, &[], "2 * (3 + 4)");
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert!(done.stdout.contains("14"), "{}", done.stdout);
+    }
+}
+
+#[test]
+fn an_empty_prompt_says_what_to_do() {
+    for (words, stdin) in [(&["run"][..], ""), (&["run", "-"], " \n"), (&["run", ""], "unread")] {
+        let done = Place::new().tillerman_with(words, &[], stdin);
+        assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{words:?}");
+        assert!(done.stderr.contains("the prompt is empty; say what to do"), "{}", done.stderr);
+    }
 }
 
 #[test]

@@ -1,0 +1,36 @@
+//! The words after `tillerman run`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// One prompt, and how its answer is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct Run {
+    /// What to do; `-` reads it from stdin, and so does a pipe without any words.
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Vec<String>,
+    /// A picture to look at (PNG, JPEG, GIF, WebP); may be given up to 8 times.
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+    /// Write what happens as JSON lines; the last one is session.end.
+    #[arg(long)]
+    pub json: bool,
+    /// Also wait for the tasks that were dispatched, and for what the agent says to their results.
+    #[arg(long)]
+    pub wait: bool,
+    /// How far it may go.
+    #[command(flatten)]
+    pub most: Most,
+}
+
+/// How far a run may go.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct Most {
+    /// Most US dollars for the run and all its tasks; the last call sums up.
+    #[arg(long, visible_alias = "max-cost", value_name = "USD", allow_negative_numbers = true)]
+    pub max_budget_usd: Option<String>,
+    /// Most model calls for the answer; one more sums up.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_turns: Option<u32>,
+}
