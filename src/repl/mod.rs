@@ -2,6 +2,7 @@
 
 mod budget;
 pub mod command;
+pub mod complete;
 mod editor;
 pub mod line;
 mod look;

@@ -28,7 +28,7 @@ mod search_notes;
 mod shell;
 mod system_info;
 mod todo;
-mod walk;
+pub mod walk;
 mod write_file;
 
 use std::path::{Path, PathBuf};

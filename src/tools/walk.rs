@@ -5,7 +5,7 @@ use std::path::Path;
 use ignore::WalkBuilder;
 
 /// A walk of the folder or file; `all` takes also what git ignores.
-pub(super) fn walk(root: &Path, all: bool) -> WalkBuilder {
+pub fn walk(root: &Path, all: bool) -> WalkBuilder {
     let mut walk = WalkBuilder::new(root);
     walk.standard_filters(!all).hidden(false).require_git(false).follow_links(false);
     walk.sort_by_file_name(std::ffi::OsStr::cmp)

@@ -1,6 +1,7 @@
 //! The prompt's promises: what a line means, and what a person sees on a real terminal.
 
 mod command;
+mod complete;
 mod hangup;
 mod line;
 pub mod pty;

@@ -13,7 +13,7 @@ fn now() -> Timestamp {
     "2026-11-21T14:00:00Z".parse().unwrap()
 }
 
-fn row(id: u32, status: TaskStatus, title: &str) -> TaskRow {
+pub fn row(id: u32, status: TaskStatus, title: &str) -> TaskRow {
     let row = serde_json::json!({
         "id": TaskId(id), "title": title, "status": status, "attempt": 1, "turn": 0, "doing": "", "started": null,
         "took": {"secs": 0, "nanos": 0}, "usage": {}, "spent": {}, "place_in_queue": null, "agent": null, "context": 0,

@@ -1,6 +1,6 @@
 //! What a terminal shows: harmless, fitting, in one line each.
 
-mod crew;
+pub mod crew;
 mod live;
 mod screen;
 mod story;
