@@ -13,7 +13,7 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 
 pub use self::compaction::Compaction;
 pub use self::notes::Notes;
-pub use self::run::{Most, Run};
+pub use self::run::{Dialect, Most, Run};
 pub use self::sessions::{Form, Sessions, Trash};
 pub use self::tasks::Tasks;
 pub use self::tools::Tools;

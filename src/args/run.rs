@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// One prompt, and how its answer is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -22,6 +22,18 @@ pub struct Run {
     /// How far it may go.
     #[command(flatten)]
     pub most: Most,
+}
+
+/// Whose JSON lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    /// Our own, with everything that happens.
+    #[value(name = "tillerman")]
+    Own,
+    /// Those of `codex exec --json`.
+    Codex,
+    /// Those of `claude --print --output-format stream-json`.
+    Claude,
 }
 
 /// How far a run may go.

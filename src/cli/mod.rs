@@ -2,6 +2,7 @@
 
 pub mod compaction;
 pub mod demo;
+pub mod dialect;
 pub mod doctor;
 pub mod image;
 pub mod init;

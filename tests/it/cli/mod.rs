@@ -2,6 +2,7 @@
 
 mod args;
 mod compaction;
+mod dialect;
 mod ends;
 mod ephemeral;
 mod image;
