@@ -164,6 +164,21 @@ pub enum Ending {
     },
 }
 
+impl Ending {
+    /// The way it ended in one word, as files and JSON lines have it: `completed`, `turn_limit`, ….
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Ending::Completed { .. } => "completed",
+            Ending::Aborted => "aborted",
+            Ending::TurnLimit { .. } => "turn_limit",
+            Ending::BudgetSpent { .. } => "budget_spent",
+            Ending::Parked => "parked",
+            Ending::Stuck { .. } => "stuck",
+            Ending::Failed { .. } => "failed",
+        }
+    }
+}
+
 /// Watches runs. Called synchronously and in order; must return at once and must not panic.
 ///
 /// An observer that is slow by nature owns a channel and drops or blocks on its own side.

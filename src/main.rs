@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use tempfile::TempDir;
-use tillerman::args::{Args, Command, Common, Compaction, Notes, Run, Sessions, Tasks, Tools};
+use tillerman::args::{Args, Command, Common, Compaction, Dialect, Notes, Run, Sessions, Tasks, Tools};
 use tillerman::cli;
+use tillerman::cli::output::Output;
 use tillerman::cli::ready::Stay;
 use tillerman::cli::run::Course;
+use tillerman::cli::schema::Schema;
 use tillerman::repl;
 use tillerman::runtime::Said;
 #[cfg(target_os = "linux")]
@@ -81,10 +83,10 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
     }
     match command {
         None => prompt(&common).await,
-        Some(Command::Run(words)) => match said(&words) {
-            Ok(said) => run(&common, said, &words).await,
-            Err(why) => complain(Exit::Usage, &why),
-        },
+        Some(Command::Run(words)) => {
+            let done = run(&common, &words).await;
+            done.unwrap_or_else(|why| complain(Exit::Usage, &why))
+        }
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
         Some(Command::Demo) => demo(&common).await,
         Some(Command::Tasks { command, json }) => tasks(&common, command.unwrap_or(Tasks::List), json).await,
@@ -139,28 +141,29 @@ fn said(words: &Run) -> Result<Said, String> {
     Ok(Said { text, images })
 }
 
-async fn run(common: &Common, prompt: Said, words: &Run) -> Exit {
-    let stderr = io::stderr();
-    let width = stderr.is_terminal().then(columns).flatten();
-    let in_place = width.is_some() && !is_dumb(&env);
-    let setup = cli::run::Setup { json: words.json, wait: words.wait, look: look(common, &stderr), width, in_place };
-    cli::run::run(cli::ready::answering(common, &words.most).await, Course::Prompt(prompt), &setup).await
+async fn run(common: &Common, words: &Run) -> Result<Exit, String> {
+    // What cannot be done at the end is told before a model is asked.
+    let schema = words.json_schema.as_deref().map(Schema::open).transpose()?;
+    let output = words.output.as_deref().map(Output::open).transpose()?;
+    let prompt = said(words)?;
+    let setup = cli::run::Setup { wait: words.wait, output, schema, ..shown(common, words.json) };
+    Ok(cli::run::run(cli::ready::answering(common, &words.most).await, Course::Prompt(prompt), &setup).await)
 }
 
 async fn resume(common: &Common, ids: &[String], json: bool) -> Exit {
+    cli::resume::resume(common, ids, &shown(common, json.then_some(Dialect::Own))).await
+}
+
+/// How a run is shown here; one that waits for its tasks.
+fn shown(common: &Common, json: Option<Dialect>) -> cli::run::Setup {
     let stderr = io::stderr();
     let width = stderr.is_terminal().then(columns).flatten();
     let in_place = width.is_some() && !is_dumb(&env);
-    let setup = cli::run::Setup { json, wait: true, look: look(common, &stderr), width, in_place };
-    cli::resume::resume(common, ids, &setup).await
+    cli::run::Setup { json, wait: true, look: look(common, &stderr), width, in_place, output: None, schema: None }
 }
 
 async fn replay(common: &Common, file: &Path, json: bool, fast: bool) -> Exit {
-    let stderr = io::stderr();
-    let width = stderr.is_terminal().then(columns).flatten();
-    let in_place = width.is_some() && !is_dumb(&env);
-    let setup = cli::run::Setup { json, wait: true, look: look(common, &stderr), width, in_place };
-    cli::replay::replay(common, file, fast, &setup).await
+    cli::replay::replay(common, file, fast, &shown(common, json.then_some(Dialect::Own))).await
 }
 
 /// Columns of the terminal. To be asked only when there is one: without, two programs would be started to find out.

@@ -13,9 +13,18 @@ pub struct Run {
     /// A picture to look at (PNG, JPEG, GIF, WebP); may be given up to 8 times.
     #[arg(long, value_name = "FILE")]
     pub image: Vec<PathBuf>,
-    /// Write what happens as JSON lines; the last one is session.end.
-    #[arg(long)]
-    pub json: bool,
+    /// Write what happens as JSON lines, the last one session.end; `=codex` or `=claude` writes them as that program.
+    #[arg(
+        long, value_name = "AS", value_enum, num_args = 0..=1, require_equals = true,
+        default_missing_value = "tillerman", hide_possible_values = true
+    )]
+    pub json: Option<Dialect>,
+    /// Write the last answer into this file, too.
+    #[arg(short, long, alias = "output-last-message", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The answer is to be JSON that is valid under this JSON Schema; nothing else is on stdout.
+    #[arg(long, visible_alias = "output-schema", value_name = "FILE")]
+    pub json_schema: Option<PathBuf>,
     /// Also wait for the tasks that were dispatched, and for what the agent says to their results.
     #[arg(long)]
     pub wait: bool,

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::dialect::Tongue;
+use crate::args::Dialect;
 use crate::event::AgentEvent;
 use crate::ledger::Sums;
 use crate::message::{Budget, Message, Note, NoteKind, Spent, Tally, ToolCall, Usage};
@@ -17,6 +19,8 @@ pub const VERSION: u32 = 1;
 pub struct Lines {
     session: String,
     seq: u64,
+    /// Says them as another program would.
+    tongue: Option<Tongue>,
 }
 
 /// How a session went, for its last line.
@@ -25,8 +29,12 @@ pub struct End<'a> {
     pub exit: Exit,
     /// Model calls of the main agent and, where known, of its workers.
     pub tally: Tally,
+    /// How the last run ended; `None` when there was none.
+    pub reason: Option<&'static str>,
     /// The last answer; `None` when there was none.
     pub result: Option<&'a str>,
+    /// The same as JSON, where it was held to a schema.
+    pub structured: Option<&'a Value>,
     /// Tasks that were still at work and are interrupted now.
     pub interrupted: Vec<String>,
 }
@@ -34,11 +42,16 @@ pub struct End<'a> {
 impl Lines {
     /// Lines for this session.
     pub fn new(session: impl Into<String>) -> Lines {
-        Lines { session: session.into(), seq: 0 }
+        Lines::speaking(session, Dialect::Own)
+    }
+
+    /// The same as another program would say it: one of our lines may be none there, or several.
+    pub fn speaking(session: impl Into<String>, dialect: Dialect) -> Lines {
+        Lines { session: session.into(), seq: 0, tongue: Tongue::of(dialect) }
     }
 
     /// The first line.
-    pub fn start(&mut self, model: &str, why: &str, workspace: &str) -> String {
+    pub fn start(&mut self, model: &str, why: &str, workspace: &str) -> Vec<String> {
         let fields = json!({
             "model": model, "model_why": why, "workspace": workspace, "tillerman": env!("CARGO_PKG_VERSION"),
         });
@@ -65,34 +78,40 @@ impl Lines {
             News::TaskEnded(report) => vec![("worker.end", ended(report))],
             News::Asked(question) => vec![("question", asked(question))],
             News::Settled(question) => vec![("question.settled", asked(question))],
-            News::Permission(permission) => vec![("permission", json!(permission))],
+            News::Permission(permission) => {
+                let kind = if permission.settled.is_none() { "permission.ask" } else { "permission.settled" };
+                vec![(kind, json!(permission))]
+            }
             News::Walls { why } => vec![("warning", json!({"message": why}))],
         };
-        facts.into_iter().map(|(kind, fields)| self.line(envelope.at, &agent, kind, fields)).collect()
+        facts.into_iter().flat_map(|(kind, fields)| self.line(envelope.at, &agent, kind, fields)).collect()
     }
 
     /// News that this reader was too slow for.
-    pub fn missed(&mut self, count: u64) -> String {
+    pub fn missed(&mut self, count: u64) -> Vec<String> {
         let message = format!("{count} events were missed; read faster, or see the session's file");
         self.line(Timestamp::now(), "main", "error", json!({"message": message, "missed": count}))
     }
 
     /// A fault outside any run.
-    pub fn error(&mut self, message: &str) -> String {
+    pub fn error(&mut self, message: &str) -> Vec<String> {
         self.line(Timestamp::now(), "main", "error", json!({"message": message}))
     }
 
     /// The last line.
-    pub fn end(&mut self, end: &End) -> String {
+    pub fn end(&mut self, end: &End) -> Vec<String> {
         let mut fields = json!({
             "exit_code": end.exit.code(), "exit": end.exit.name(), "usage": usage(&end.tally.usage),
-            "result": end.result, "interrupted": end.interrupted,
+            "reason": end.reason, "result": end.result, "interrupted": end.interrupted,
         });
+        if let Some(structured) = end.structured {
+            fields["structured"] = structured.clone();
+        }
         add_cost(&mut fields, end.tally.spent);
         self.line(Timestamp::now(), "main", "session.end", fields)
     }
 
-    fn line(&mut self, at: Timestamp, agent: &str, kind: &str, fields: Value) -> String {
+    fn line(&mut self, at: Timestamp, agent: &str, kind: &str, fields: Value) -> Vec<String> {
         self.seq += 1;
         let mut line = Map::new();
         line.insert("v".into(), VERSION.into());
@@ -104,7 +123,11 @@ impl Lines {
         if let Value::Object(fields) = fields {
             line.extend(fields);
         }
-        Value::Object(line).to_string()
+        let line = Value::Object(line);
+        match &mut self.tongue {
+            None => vec![line.to_string()],
+            Some(tongue) => tongue.say(&line).iter().map(Value::to_string).collect(),
+        }
     }
 }
 

@@ -8,9 +8,12 @@ use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::output::Output;
 use super::ready::{NotReady, Ready};
+use super::schema::Schema;
 use super::show::Show;
 use super::{replay, resume};
+use crate::args::Dialect;
 use crate::message::Tally;
 use crate::model::scripted::Tape;
 use crate::runtime::{Envelope, RunId, Said, SessionGone, TaskRow};
@@ -26,8 +29,8 @@ pub type Feed = Receiver<Envelope>;
 
 /// How to run.
 pub struct Setup {
-    /// JSON lines instead of text.
-    pub json: bool,
+    /// JSON lines instead of text, and whose.
+    pub json: Option<Dialect>,
     /// Also wait for tasks and for what the agent says to their results.
     pub wait: bool,
     /// Colours of stderr.
@@ -36,7 +39,14 @@ pub struct Setup {
     pub width: Option<usize>,
     /// It can write over a line, so that a wait is counted down in place.
     pub in_place: bool,
+    /// Where the last answer goes, too.
+    pub output: Option<Output>,
+    /// What the answer is held to.
+    pub schema: Option<Schema>,
 }
+
+/// How often an answer that is not valid is sent back.
+const SENT_BACK: usize = 2;
 
 /// The prompt as a whole: the words of the command line, and stdin where one of them is `-`.
 ///
@@ -88,17 +98,23 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
     };
     show.begin(&ready);
     let watched = match course {
-        Course::Prompt(prompt) => watch(&ready, &mut feed, prompt, &mut show).await,
+        Course::Prompt(prompt) => answered(&ready, &mut feed, prompt, &mut show, setup.schema.as_ref()).await,
         Course::Tasks(tasks) => resume::watch(&ready, &mut feed, &tasks, &mut show).await,
         Course::Recording(tape) => replay::watch(&ready, &mut feed, &tape, &mut show).await,
     };
-    let (exit, alive) = match watched {
+    let (mut exit, alive) = match watched {
         Ok(exit) => (exit, alive(&ready).await),
         Err(why) => {
             show.fault(&why);
             (Exit::Failed, vec![])
         }
     };
+    if let Some(output) = &setup.output
+        && let Err(why) = output.write(show.last())
+    {
+        show.fault(&why);
+        exit = if exit == Exit::Done { Exit::Failed } else { exit };
+    }
     let tally = ready.runtime.status(&ready.session).await.map(|status| status.since_open).unwrap_or_default();
     ready.end().await;
     if let Some(fault) = ready.recording_fault() {
@@ -114,9 +130,49 @@ async fn alive(ready: &Ready) -> Vec<TaskRow> {
     rows
 }
 
-/// Says the prompt and shows what comes of it, until it is over, a signal comes or nobody reads.
-async fn watch(ready: &Ready, feed: &mut Feed, prompt: Said, show: &mut Show) -> Result<Exit, String> {
+/// Says the prompt and shows what comes of it. An answer that does not hold to the schema is sent back.
+async fn answered(
+    ready: &Ready,
+    feed: &mut Feed,
+    mut prompt: Said,
+    show: &mut Show,
+    schema: Option<&Schema>,
+) -> Result<Exit, String> {
     let mut signals = Signals::catch().map_err(|error| format!("cannot catch signals: {error}"))?;
+    let Some(schema) = schema else { return watch(ready, feed, prompt, show, &mut signals).await };
+    prompt.text = schema.asked(&prompt.text);
+    let mut left = SENT_BACK;
+    loop {
+        let exit = watch(ready, feed, prompt, show, &mut signals).await?;
+        if exit != Exit::Done || show.unread {
+            return Ok(exit);
+        }
+        match schema.read(show.last().unwrap_or_default()) {
+            Ok((text, value)) => {
+                show.settle_on(&text, value);
+                return Ok(Exit::Done);
+            }
+            Err(why) if left > 0 => {
+                show.remark(&format!("the answer is sent back: {why}"));
+                left -= 1;
+                prompt = Said::from(schema.sent_back(&why));
+            }
+            Err(why) => {
+                show.unanswered();
+                return Err(format!("the answer is not what the schema asks for, after {SENT_BACK} more tries: {why}"));
+            }
+        }
+    }
+}
+
+/// Says a line and shows what comes of it, until it is over, a signal comes or nobody reads.
+async fn watch(
+    ready: &Ready,
+    feed: &mut Feed,
+    prompt: Said,
+    show: &mut Show,
+    signals: &mut Signals,
+) -> Result<Exit, String> {
     let run = match ready.runtime.say(&ready.session, prompt).await {
         Ok(run) => run,
         Err(error @ SessionGone::TakesNoImages { .. }) => {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::sleep;
 
@@ -48,6 +49,9 @@ pub(super) struct Show {
     live: bool,
     ending: Option<Ending>,
     result: Option<String>,
+    /// Answers are not shown as they come: only one that is valid is.
+    held: bool,
+    structured: Option<Value>,
     /// Of tasks that began in this run and are over.
     tasks: Tally,
     /// Tasks that began in this run.
@@ -62,17 +66,19 @@ impl Show {
     pub(super) fn new(ready: Option<&Ready>, setup: &Setup) -> Show {
         let session = ready.map(|ready| ready.session.to_string()).unwrap_or_default();
         let root = ready.map(|ready| ready.root.clone()).unwrap_or_default();
-        let live = !setup.json && io::stdout().is_terminal();
+        let live = setup.json.is_none() && setup.schema.is_none() && io::stdout().is_terminal();
         let texts = if live { Texts::Shown } else { Texts::Hidden };
         Show {
-            json: setup.json.then(|| Lines::new(session)),
+            json: setup.json.map(|dialect| Lines::speaking(session, dialect)),
             screen: Screen::new(setup.look, setup.width.unwrap_or(WIDTH), root, texts),
             look: setup.look,
-            in_place: setup.in_place && !setup.json,
+            in_place: setup.in_place && setup.json.is_none(),
             standing: None,
             live,
             ending: None,
             result: None,
+            held: setup.schema.is_some(),
+            structured: None,
             tasks: Tally::default(),
             started: HashSet::new(),
             wait: setup.wait,
@@ -82,8 +88,8 @@ impl Show {
 
     pub(super) fn begin(&mut self, ready: &Ready) {
         if let Some(json) = &mut self.json {
-            let line = json.start(&ready.model, &ready.why, &ready.root.display().to_string());
-            self.answer(&line);
+            let lines = json.start(&ready.model, &ready.why, &ready.root.display().to_string());
+            lines.iter().for_each(|line| self.answer(line));
         } else {
             self.progress(&self.look.dim(ready.headline()));
         }
@@ -102,8 +108,8 @@ impl Show {
         let envelope = match news {
             Ok(envelope) => envelope,
             Err(RecvError::Lagged(missed)) => {
-                let line = self.json.as_mut().map(|json| json.missed(missed));
-                self.either(line, format!("… {missed} events passed too fast to be shown"));
+                let lines = self.json.as_mut().map(|json| json.missed(missed));
+                self.either(lines, format!("… {missed} events passed too fast to be shown"));
                 return self.recover(ready).await;
             }
             Err(RecvError::Closed) => return Err("the runtime ended before the run did".to_owned()),
@@ -166,8 +172,8 @@ impl Show {
     fn ended(&mut self, ending: &Ending) {
         if let Ending::Completed { answer } | Ending::TurnLimit { answer } | Ending::BudgetSpent { answer, .. } = ending
         {
-            if self.json.is_none() && !self.live && !answer.is_empty() {
-                self.answer(answer.trim_end());
+            if self.json.is_none() && !self.live && !self.held && !answer.is_empty() {
+                self.answer(&clean(answer.trim_end()));
             }
             self.result = Some(answer.clone());
         }
@@ -212,6 +218,24 @@ impl Show {
         }
     }
 
+    /// The last answer, if there was one.
+    pub(super) fn last(&self) -> Option<&str> {
+        self.result.as_deref()
+    }
+
+    /// The last answer is this JSON, and is shown.
+    pub(super) fn settle_on(&mut self, text: &str, value: Value) {
+        if self.json.is_none() {
+            self.answer(text);
+        }
+        (self.result, self.structured) = (Some(text.to_owned()), Some(value));
+    }
+
+    /// What was said last is no answer.
+    pub(super) fn unanswered(&mut self) {
+        self.result = None;
+    }
+
     /// A line of progress that is no event; scripts know it from what follows.
     pub(super) fn remark(&mut self, text: &str) {
         if self.json.is_none() {
@@ -220,8 +244,8 @@ impl Show {
     }
 
     pub(super) fn fault(&mut self, why: &str) {
-        let line = self.json.as_mut().map(|json| json.error(why));
-        self.either(line, format!("{} {}", self.look.bad("✗"), clean(why)));
+        let lines = self.json.as_mut().map(|json| json.error(why));
+        self.either(lines, format!("{} {}", self.look.bad("✗"), clean(why)));
     }
 
     pub(super) fn end(&mut self, exit: Exit, main: Tally, alive: &[TaskRow]) -> Exit {
@@ -235,18 +259,20 @@ impl Show {
         tally.add(main);
         let interrupted = alive.iter().map(|row| row.id.to_string()).collect();
         let result = self.result.take();
-        let end = End { exit, tally, result: result.as_deref(), interrupted };
-        if let Some(line) = self.json.as_mut().map(|json| json.end(&end)) {
-            self.answer(&line);
+        let reason = self.ending.as_ref().map(Ending::reason);
+        let structured = self.structured.take();
+        let end = End { exit, tally, reason, result: result.as_deref(), structured: structured.as_ref(), interrupted };
+        if let Some(lines) = self.json.as_mut().map(|json| json.end(&end)) {
+            lines.iter().for_each(|line| self.answer(line));
         } else if tally.usage.context() > 0 || tally.spent != Spent::default() {
             self.progress(&self.look.dim(story::tally(&tally)));
         }
         exit
     }
 
-    fn either(&mut self, json: Option<String>, text: String) {
+    fn either(&mut self, json: Option<Vec<String>>, text: String) {
         match json {
-            Some(line) => self.answer(&line),
+            Some(lines) => lines.iter().for_each(|line| self.answer(line)),
             None => self.progress(&text),
         }
     }

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use tillerman::args::Dialect;
 use tillerman::cli::dialect::Tongue;
 
+use super::Place;
+
 /// Our line, with what all have.
 fn ours(second: u32, agent: &str, kind: &str, fields: Value) -> Value {
     let mut line = json!({
@@ -153,6 +155,21 @@ fn bare(mut line: Value) -> Value {
     line
 }
 
+fn result(id: &str, output: &str, is_error: bool, told: Value) -> Value {
+    let block = json!({"type": "tool_result", "tool_use_id": id, "content": output, "is_error": is_error});
+    json!({
+        "type": "user", "message": {"role": "user", "content": [block]}, "parent_tool_use_id": null,
+        "session_id": "s", "tool_use_result": told,
+    })
+}
+
+fn model(input: u64, output: u64, read: u64, write: u64, cost: Value) -> Value {
+    json!({
+        "inputTokens": input, "outputTokens": output, "cacheReadInputTokens": read,
+        "cacheCreationInputTokens": write, "webSearchRequests": 0, "costUSD": cost,
+    })
+}
+
 #[test]
 fn claude_reads_messages_block_by_block_and_a_result() {
     let used = json!({
@@ -167,20 +184,7 @@ fn claude_reads_messages_block_by_block_and_a_result() {
     let main = |block: Value| said_by("a/b", Value::Null, block);
     let call =
         |id: &str, name: &str, input: Value| main(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
-    let result = |id: &str, output: &str, is_error: bool, told: Value| {
-        let block = json!({"type": "tool_result", "tool_use_id": id, "content": output, "is_error": is_error});
-        json!({
-            "type": "user", "message": {"role": "user", "content": [block]}, "parent_tool_use_id": null,
-            "session_id": "s", "tool_use_result": told,
-        })
-    };
     let sent = "t_001 is dispatched; files: .tasks/t_001/.";
-    let model = |input: u64, output: u64, read: u64, write: u64, cost: Value| {
-        json!({
-            "inputTokens": input, "outputTokens": output, "cacheReadInputTokens": read,
-            "cacheCreationInputTokens": write, "webSearchRequests": 0, "costUSD": cost,
-        })
-    };
     let expected = [
         json!({
             "type": "system", "subtype": "init", "cwd": "/w", "tools": [], "mcp_servers": [], "model": "a/b",
@@ -239,4 +243,23 @@ fn claude_is_told_why_it_did_not_end_well() {
         let seen = ["subtype", "is_error", "result", "errors", "terminal_reason"].map(|field| result[field].clone());
         assert_eq!(seen, [json!(subtype), json!(true), Value::Null, json!(["why"]), json!(terminal)]);
     }
+}
+
+#[test]
+fn a_real_run_speaks_both() {
+    let run = |flag: &str| {
+        let done = Place::new().tillerman(&["run", flag, "run `echo to the tiller`"]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        done.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+    };
+    let lines = run("--json=codex");
+    let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!((types[0], types[1], *types.last().unwrap()), ("thread.started", "turn.started", "turn.completed"));
+    let command = lines.iter().find(|line| line["item"]["exit_code"] == 0).unwrap();
+    assert_eq!(command["item"]["type"], "command_execution");
+    let lines = run("--json=claude");
+    let (first, last) = (&lines[0], lines.last().unwrap());
+    assert_eq!((&first["type"], &first["subtype"]), (&json!("system"), &json!("init")));
+    assert_eq!((&last["type"], &last["subtype"]), (&json!("result"), &json!("success")));
+    assert!(last["result"].as_str().is_some_and(|result| !result.is_empty()), "{last}");
 }

@@ -13,6 +13,7 @@ mod notes;
 mod orders;
 mod replay;
 mod run;
+mod schema;
 mod sessions;
 mod tail;
 mod tasks;

@@ -154,6 +154,39 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
 }
 
 #[test]
+fn a_reader_of_the_answer_that_goes_away_is_no_fault() {
+    let place = Place::new();
+    let mut command = place.command(&["run", "2 + 2"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.contains("panicked")), (Some(0), false), "{said}");
+}
+
+#[test]
+fn no_byte_of_a_pipe_steers_a_terminal() {
+    let escape = "\u{1b}[31m\u{1b}]0;title\u{7}red";
+    for json in [None, Some("--json"), Some("--json=codex"), Some("--json=claude")] {
+        let server = Server::list([
+            says().text(escape).call(
+                "c1",
+                "shell",
+                serde_json::json!({"command": "printf '\\033[2J\\033]0;x\\007out'"}),
+            ),
+            says().text(format!("It is {escape}.")),
+        ]);
+        let url = server.base_url();
+        let words = ["run", "paint", "--wait", "-m", "anthropic/x", "--base-url", &url];
+        let words: Vec<&str> = words.into_iter().chain(json).collect();
+        let env = [("ANTHROPIC_API_KEY", "sk-test-1"), ("TERM", "xterm-256color"), ("COLORTERM", "truecolor")];
+        let done = Place::new().tillerman_with(&words, &env, "");
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert!(!done.stdout.contains('\u{1b}') && !done.stderr.contains('\u{1b}'), "{json:?} {done:?}");
+    }
+}
+
+#[test]
 fn lines_of_a_pipe_are_answered_one_after_the_other() {
     let done = Place::new().tillerman_with(&[], &[], "2 + 2\n\n!echo by hand\n3 * 5\n/taks\n");
     assert_eq!(done.code, Some(0), "{}", done.stderr);
