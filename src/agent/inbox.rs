@@ -1,6 +1,8 @@
 //! The two ends of a run's control. Whoever steers holds the [`Tiller`], the loop holds the [`Inbox`]; what a note does
 //! to the conversation is the loop's business, and how one is kept over a crash that of whoever reserves its place.
 
+mod back;
+
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

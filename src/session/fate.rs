@@ -58,10 +58,10 @@ struct Entry {
 /// A file cannot be read.
 pub fn sent(session: &Path) -> Result<Vec<Sent>, SessionError> {
     let (mut sent, mut fates): (Vec<(Posted, Timestamp)>, HashMap<NoteId, Fate>) = Default::default();
-    each(&path_of(session), &["posted"], |at, record| {
-        if let Record::Posted(posted) = record {
-            sent.push((posted, at));
-        }
+    each(&path_of(session), &["posted", "dropped"], |at, record| match record {
+        Record::Posted(posted) => sent.push((posted, at)),
+        Record::Dropped { notes, why } => fates.extend(dropped(notes, &why)),
+        _ => {}
     })?;
     if sent.is_empty() {
         return Ok(Vec::new());
@@ -70,9 +70,7 @@ pub fn sent(session: &Path) -> Result<Vec<Sent>, SessionError> {
         Record::Note { note, turn } => drop(fates.insert(note.id, Fate::Seen { turn })),
         // It begins a run.
         Record::User { posted: Some(note), .. } => drop(fates.insert(note, Fate::Seen { turn: 1 })),
-        Record::Dropped { notes, why } => {
-            fates.extend(notes.into_iter().map(|note| (note, Fate::Dropped { why: why.clone() })));
-        }
+        Record::Dropped { notes, why } => fates.extend(dropped(notes, &why)),
         _ => {}
     })?;
     let told = |(posted, at): (Posted, Timestamp)| {
@@ -80,6 +78,10 @@ pub fn sent(session: &Path) -> Result<Vec<Sent>, SessionError> {
         Sent { posted, at, fate }
     };
     Ok(sent.into_iter().map(told).collect())
+}
+
+fn dropped(notes: Vec<NoteId>, why: &str) -> impl Iterator<Item = (NoteId, Fate)> {
+    notes.into_iter().map(move |note| (note, Fate::Dropped { why: why.to_owned() }))
 }
 
 /// What tools told programs under this name, in the details of their results, oldest first, as far as the file is sound. It

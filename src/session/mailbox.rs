@@ -1,7 +1,7 @@
 //! The inbox of a session on the disk: notes are there before their senders are told that they are, and they count as
 //! waiting until the session's own journal says that they were heard. Who hears them when is the loop's business.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ struct Queue {
 }
 
 struct Post {
-    posted: Posted,
+    /// [`Record::Posted`], or [`Record::Dropped`] for what its sender takes back.
+    record: Record,
     done: Box<dyn FnOnce(Result<(), SessionError>) + Send>,
 }
 
@@ -88,7 +89,7 @@ impl Mailbox {
         Mailbox { shared: Arc::new(shared) }
     }
 
-    /// The notes that were posted and neither heard nor dropped, oldest first.
+    /// The notes that were posted and neither heard, dropped nor taken back, oldest first.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -97,7 +98,7 @@ impl Mailbox {
         Ok(posted.into_iter().filter(|posted| !heard.contains(posted.note.id)).collect())
     }
 
-    /// All notes that were ever posted here, oldest first.
+    /// All notes that were ever posted here and not taken back, oldest first.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -114,14 +115,17 @@ impl Mailbox {
     fn read(&self, inbox: &Inbox) -> Result<Vec<Posted>, SessionError> {
         let Some(log) = &inbox.log else { return Ok(Vec::new()) };
         let failed = |source| SessionError::io("read the inbox of", self.path(), source);
-        let mut posted = Vec::new();
+        let (mut posted, mut back) = (Vec::new(), BTreeSet::new());
         for span in log.spans().map_err(failed)? {
             let line = log.read(span).map_err(failed)?;
             // What makes no sense was named when the file was opened.
-            if let Ok(Record::Posted(note)) = serde_json::from_slice(&line) {
-                posted.push(note);
+            match serde_json::from_slice(&line) {
+                Ok(Record::Posted(note)) => posted.push(note),
+                Ok(Record::Dropped { notes, .. }) => back.extend(notes),
+                Ok(_) | Err(_) => {}
             }
         }
+        posted.retain(|posted: &Posted| !back.contains(&posted.note.id));
         Ok(posted)
     }
 
@@ -154,12 +158,23 @@ impl Mailbox {
     /// it; or with the reason why it does not: then it is as if it had never been posted. The calls come in the order
     /// of the posts, from a thread that may wait. Must be called inside a tokio runtime; does not wait itself.
     pub fn post(&self, posted: Posted, done: impl FnOnce(Result<(), SessionError>) + Send + 'static) {
+        self.write_down(Record::Posted(posted), done);
+    }
+
+    /// Writes down that a note is taken back, and tells so likewise: from then on it never was. To be called when nobody
+    /// can hear it any more.
+    pub fn take_back(&self, note: NoteId, done: impl FnOnce(Result<(), SessionError>) + Send + 'static) {
+        let why = "taken back before it was seen".to_owned();
+        self.write_down(Record::Dropped { notes: vec![note], why }, done);
+    }
+
+    fn write_down(&self, record: Record, done: impl FnOnce(Result<(), SessionError>) + Send + 'static) {
         let mut queue = self.queue();
         if queue.unwritten.len() >= MOST_UNWRITTEN {
             drop(queue);
             return done(Err(SessionError::InboxFull(MOST_UNWRITTEN)));
         }
-        queue.unwritten.push_back(Post { posted, done: Box::new(done) });
+        queue.unwritten.push_back(Post { record, done: Box::new(done) });
         if !mem::replace(&mut queue.writing, true) {
             let mailbox = self.clone();
             tokio::task::spawn_blocking(move || mailbox.write_all());
@@ -177,18 +192,19 @@ impl Mailbox {
                 }
                 mem::take(&mut queue.unwritten)
             };
-            let (notes, calls): (Vec<Posted>, Vec<_>) = batch.into_iter().map(|post| (post.posted, post.done)).unzip();
-            let written = self.write(notes).map_err(Arc::new);
+            let (records, calls): (Vec<Record>, Vec<_>) =
+                batch.into_iter().map(|post| (post.record, post.done)).unzip();
+            let written = self.write(&records).map_err(Arc::new);
             for done in calls {
                 done(written.clone().map_err(SessionError::Unposted));
             }
         }
     }
 
-    fn write(&self, notes: Vec<Posted>) -> Result<(), SessionError> {
+    fn write(&self, records: &[Record]) -> Result<(), SessionError> {
         let mut inbox = self.inbox();
         inbox.pick_up(self.path())?;
-        let written = inbox.append(notes, self.path(), self.shared.durability);
+        let written = inbox.append(records, self.path(), self.shared.durability);
         self.put_down(&mut inbox);
         written
     }
@@ -261,14 +277,15 @@ impl Inbox {
         Ok(())
     }
 
-    /// All of the notes or, when the disk refuses, none.
-    fn append(&mut self, notes: Vec<Posted>, path: &Path, durability: Durability) -> Result<(), SessionError> {
+    /// All of them or, when the disk refuses, none.
+    fn append(&mut self, records: &[Record], path: &Path, durability: Durability) -> Result<(), SessionError> {
         let Some(log) = &mut self.log else { return Ok(()) };
         let (mut bytes, mut seq, mut next) = (Vec::new(), self.next_seq, self.next_note);
-        for posted in notes {
-            next = next.max(NoteId(posted.note.id.0.saturating_add(1)));
-            let record = Record::Posted(posted);
-            bytes.extend(Line { seq, id: EntryId::generate(), parent: None, record: &record }.encode()?);
+        for record in records {
+            if let Record::Posted(posted) = record {
+                next = next.max(NoteId(posted.note.id.0.saturating_add(1)));
+            }
+            bytes.extend(Line { seq, id: EntryId::generate(), parent: None, record }.encode()?);
             seq += 1;
         }
         let before = log.len();

@@ -84,7 +84,7 @@ pub enum Record {
         #[serde(default)]
         turn: u32,
     },
-    /// Notes that nobody will hear any more.
+    /// Notes that nobody will hear any more; in an inbox those that their sender took back.
     Dropped {
         /// Which.
         notes: Vec<NoteId>,
