@@ -14,11 +14,11 @@ use super::show::Show;
 use crate::args::Common;
 use crate::config::{self, Cast, Config, Flags};
 use crate::event::AgentEvent;
-use crate::message::Tally;
+use crate::message::{NoteId, Tally};
 use crate::model::Model;
 use crate::model::scripted::recorded::{Act, Line};
 use crate::model::scripted::{Scripted, Tape};
-use crate::runtime::{Envelope, News, Open, RunId, Runtime, Said, Source, StartError, last_task};
+use crate::runtime::{Envelope, News, Open, RunId, Said, Source, StartError, last_task};
 use crate::task::{Question, TaskId};
 use crate::terminal::exit::{Exit, Signals};
 use crate::workspace::Workspace;
@@ -180,18 +180,20 @@ async fn direct(ready: &Ready, tape: &Tape) -> Result<(), String> {
 
 async fn act(ready: &Ready, line: &Line) -> Result<(), String> {
     let Line { to, act, text, images, .. } = line;
-    let (runtime, text) = (&ready.runtime, text.clone());
+    let text = text.clone();
     match to.parse::<TaskId>() {
         // A task may have ended a moment earlier than it did then; the person would be told so too.
-        Ok(task) => to_task(runtime, task, *act, text).await,
+        Ok(task) => to_task(ready, task, *act, text).await,
         Err(_) => to_main(ready, *act, Said { text, images: images.clone() }).await?,
     }
     Ok(())
 }
 
-async fn to_task(runtime: &Runtime, task: TaskId, act: Act, text: String) {
+async fn to_task(ready: &Ready, task: TaskId, act: Act, text: String) {
+    let runtime = &ready.runtime;
     let done = match act {
         Act::Abort => runtime.abort(task).await,
+        Act::TakeBack => return take_back(ready, Some(task), &text).await,
         Act::FollowUp => runtime.follow_up(task, text).await.map(drop),
         Act::Answer => {
             let (question, words) = Question::addressed(&text);
@@ -212,6 +214,19 @@ async fn to_main(ready: &Ready, act: Act, said: Said) -> Result<(), String> {
         Act::Steer => runtime.steer_main(session, said.text).await.map(drop),
         Act::FollowUp => runtime.follow_up_main(session, said.text).await.map(drop),
         Act::Abort => runtime.abort_main(session).await.map(drop),
+        Act::TakeBack => {
+            take_back(ready, None, &said.text).await;
+            Ok(())
+        }
     };
     done.map_err(|error| error.to_string())
+}
+
+async fn take_back(ready: &Ready, to: Option<TaskId>, note: &str) {
+    // It may have been heard a moment earlier than it was then; the person would be told so too.
+    if let Ok(note) = note.parse()
+        && let Err(error) = ready.runtime.withdraw(&ready.session, to, NoteId(note)).await
+    {
+        tracing::info!(%error, "a note of the recording was not taken back");
+    }
 }

@@ -19,6 +19,7 @@ use super::resume::Revived;
 use super::roster::{Dispatched, Entry, Patron, Stage};
 use super::rows::{Rows, Taken};
 use super::site::{GRACE, Site};
+use super::tray::Trays;
 use super::turns::Looks;
 use super::upkeep;
 use super::waiting::Waiting;
@@ -53,6 +54,8 @@ pub(super) enum CrewMsg {
     Looked(TaskId, Box<Looked>, u64),
     /// Text for a worker.
     Note(TaskId, Letter, RpcReplyPort<Result<NoteId, ControlError>>),
+    /// About notes that nobody has heard yet.
+    Trays(Trays),
     /// Stop a worker.
     Abort(TaskId, RpcReplyPort<Result<(), ControlError>>),
     /// The grace of an aborted worker is over.
@@ -127,6 +130,7 @@ impl Actor for Crew {
             }
             // Whoever asked may have stopped waiting; then the answer is for nobody.
             CrewMsg::Note(id, letter, reply) => state.note(&myself, id, letter, reply),
+            CrewMsg::Trays(trays) => state.trays(&myself, trays),
             CrewMsg::Park(message) => {
                 state.park(&myself, message);
                 state.advance(&myself).await;

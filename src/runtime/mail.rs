@@ -2,7 +2,9 @@
 //! answer to the sender. Joins a run's tiller with the inbox file of its session. What is heard when is the loop's
 //! business, what becomes of notes that no run heard the business of whoever started it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ractor::ActorRef;
 
@@ -10,7 +12,7 @@ use super::crew::{CrewMsg, State};
 use super::park::{Held, Noted, ParkMsg};
 use super::roster::{Entry, Stage};
 use super::{ControlError, Said};
-use crate::agent::inbox::{self, Inbox, Numbers, Refused, Tiller};
+use crate::agent::inbox::{self, Inbox, Numbers, Refused, Slot, Tiller};
 use crate::message::{Note, NoteId, NoteKind};
 use crate::session::{Durability, Mailbox, Posted, Session, SessionError};
 use crate::task::TaskId;
@@ -20,13 +22,19 @@ use crate::task::TaskId;
 pub(super) struct Mail {
     mailbox: Mailbox,
     numbers: Numbers,
+    senders: Senders,
 }
+
+/// Who sent what was sent last, where that is not a person.
+#[derive(Clone, Default)]
+struct Senders(Arc<Mutex<BTreeMap<NoteId, String>>>);
 
 /// The way to one run.
 #[derive(Clone)]
 pub(super) struct Post {
     pub(super) tiller: Tiller,
     mailbox: Mailbox,
+    senders: Senders,
 }
 
 /// The way to a worker and, until that starts, the worker's ears.
@@ -63,13 +71,18 @@ impl Mail {
     /// Ids go on from the highest that journal or inbox know.
     pub(super) fn new(mailbox: Mailbox, next: NoteId) -> Mail {
         let numbers = Numbers::from(next.max(mailbox.next_note()));
-        Mail { mailbox, numbers }
+        Mail { mailbox, numbers, senders: Senders::default() }
     }
 
     /// The two ends for the next run.
     pub(super) fn channel(&self) -> (Post, Inbox) {
         let (tiller, inbox) = inbox::channel(self.numbers.clone());
-        (Post { tiller, mailbox: self.mailbox.clone() }, inbox)
+        (Post { tiller, mailbox: self.mailbox.clone(), senders: self.senders.clone() }, inbox)
+    }
+
+    /// Writes down that a note is taken back which is in no queue any more, and says when that is safe.
+    pub(super) fn forget(&self, note: NoteId, forgotten: impl FnOnce(Result<(), String>) + Send + 'static) {
+        self.mailbox.take_back(note, move |written| forgotten(written.map_err(|error| error.to_string())));
     }
 
     /// Writes down a line that has to wait, and says when it is safe.
@@ -107,6 +120,7 @@ impl Post {
         };
         let Letter { kind, text, from } = letter;
         let note = Note { id: slot.id(), kind, text };
+        self.senders.remember(note.id, &from);
         let posted = Posted { note: note.clone(), from, images: Vec::new() };
         self.mailbox.post(posted, move |written| {
             sent(match written {
@@ -116,10 +130,60 @@ impl Post {
         });
     }
 
+    /// What waits in the queue of the run, with who sent it.
+    pub(super) fn waiting(&self) -> Vec<(Note, String)> {
+        let waiting = self.tiller.waiting();
+        let senders = self.senders.lock();
+        let of = |note: NoteId| senders.get(&note).cloned().unwrap_or_else(|| PERSON.to_owned());
+        waiting
+            .into_iter()
+            .map(|note| {
+                let from = of(note.id);
+                (note, from)
+            })
+            .collect()
+    }
+
+    /// Writes down that a note is taken back which was taken out of the queue, and says when that is safe. It has its place
+    /// until then, and waits again when the disk refuses.
+    pub(super) fn forget(
+        &self,
+        (note, slot): (Note, Slot),
+        forgotten: impl FnOnce(Result<String, String>) + Send + 'static,
+    ) {
+        self.mailbox.take_back(note.id, move |written| {
+            forgotten(match written {
+                Ok(()) => Ok(note.text),
+                Err(error) => {
+                    // A run that has ended meanwhile does not hear it; the disk still has it.
+                    let _ = slot.deliver(note.text);
+                    Err(error.to_string())
+                }
+            });
+        });
+    }
+
     /// What was posted and never heard, by the journal of the session. Waits for the disk.
     pub(super) fn unheard(&self, journal: &Path) -> Result<Vec<Note>, SessionError> {
         let heard = if journal.exists() { Session::read(journal)?.heard().clone() } else { Default::default() };
         Ok(self.mailbox.waiting(&heard)?.into_iter().map(|posted| posted.note).collect())
+    }
+}
+
+impl Senders {
+    fn remember(&self, note: NoteId, from: &str) {
+        if from == PERSON {
+            return;
+        }
+        let mut senders = self.lock();
+        if senders.len() >= inbox::CAPACITY {
+            senders.pop_first();
+        }
+        senders.insert(note, from.to_owned());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<NoteId, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -186,6 +250,7 @@ pub(super) fn known(journal: &Path, durability: Durability) -> Result<Known, Ses
     let posted = mailbox.posted()?;
     let waiting: Vec<Posted> = posted.iter().filter(|posted| !heard.contains(posted.note.id)).cloned().collect();
     let mail = Mail::new(mailbox, next);
+    waiting.iter().for_each(|posted| mail.senders.remember(posted.note.id, &posted.from));
     let (post, mut inbox) = mail.channel();
     inbox.refill(waiting.iter().map(|posted| posted.note.clone()));
     Ok(Known { ears: Ears { mail, post, inbox: Some(inbox) }, posted, waiting })

@@ -19,6 +19,7 @@ use super::queue::{Answer, Due, Heard, Line, Queue, Words};
 use super::roster::Patron;
 use super::site::{GRACE, Site};
 use super::title::Titler;
+use super::tray::Tray;
 use super::{RunId, Said, SessionGone, Status, Steered};
 use crate::agent::inbox;
 use crate::event::{AgentEvent, Ending, Observer};
@@ -65,6 +66,8 @@ pub(super) enum MainMsg {
     Edited(Box<Edited>),
     /// How it is doing.
     Status(RpcReplyPort<Status>),
+    /// About notes that nobody has heard yet.
+    Tray(Tray),
     /// The conversation, as of the start of the current run.
     Transcript(RpcReplyPort<Vec<Arc<Message>>>),
     /// The program ends.
@@ -86,11 +89,11 @@ pub(super) struct State {
     site: Arc<Site>,
     crew: ActorRef<CrewMsg>,
     conversation: Conversation,
-    mail: Mail,
-    queue: Queue,
+    pub(super) mail: Mail,
+    pub(super) queue: Queue,
     /// Of the line that begins a run in this moment.
     answer: Option<Answer>,
-    current: Option<Current>,
+    pub(super) current: Option<Current>,
     /// Of the session, without the current run.
     bill: Bill,
     /// Of the session when it was opened.
@@ -101,9 +104,9 @@ pub(super) struct State {
     titler: Titler,
 }
 
-struct Current {
+pub(super) struct Current {
     run: RunId,
-    post: Post,
+    pub(super) post: Post,
     meter: Arc<Meter>,
     conduct: Conduct,
     /// What it began with; told again if it never came that far.
@@ -174,6 +177,7 @@ impl Actor for MainAgent {
             MainMsg::Status(reply) => {
                 let _ = reply.send(state.status());
             }
+            MainMsg::Tray(tray) => state.tray(&myself, tray),
             MainMsg::Transcript(reply) => {
                 let _ = reply.send(state.conversation.transcript());
             }

@@ -51,6 +51,7 @@ mod roster;
 mod rows;
 mod site;
 mod title;
+mod tray;
 mod turns;
 mod upkeep;
 mod view;
@@ -72,6 +73,7 @@ pub use recover::last_task;
 pub use remote::{Done, Order, Remote};
 pub use resume::Resumed;
 pub use roles::named_agents;
+pub use tray::{NotWithdrawn, Pending};
 pub use view::{
     ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow,
 };

@@ -45,6 +45,14 @@ pub(super) struct Line {
     pub(super) _token: Token,
 }
 
+/// A note that was taken out of a queue.
+pub(super) enum Waited {
+    /// It would have begun a run.
+    Line(Line),
+    /// An earlier program was told.
+    Left(Posted),
+}
+
 /// A question of a task that a main agent may answer.
 pub(super) struct Doubt {
     pub(super) question: Question,
@@ -102,6 +110,30 @@ impl Queue {
     /// Notes that wait for the next line.
     pub(super) fn left(&self) -> &[Posted] {
         &self.left
+    }
+
+    /// The notes among what waits, lines first.
+    pub(super) fn notes(&self) -> Vec<Note> {
+        let line = |line: &Line| Some(Note { id: line.posted?, kind: NoteKind::Line, text: line.said.text.clone() });
+        let left = self.left.iter().map(|posted| posted.note.clone());
+        self.lines.iter().filter_map(line).chain(left).collect()
+    }
+
+    /// Takes a note out that waits.
+    pub(super) fn take(&mut self, note: NoteId) -> Option<Waited> {
+        if let Some(at) = self.lines.iter().position(|line| line.posted == Some(note)) {
+            return self.lines.remove(at).map(Waited::Line);
+        }
+        let at = self.left.iter().position(|posted| posted.note.id == note)?;
+        Some(Waited::Left(self.left.remove(at)))
+    }
+
+    /// It waits again.
+    pub(super) fn back(&mut self, waited: Waited) {
+        match waited {
+            Waited::Line(line) => self.lines.push_back(line),
+            Waited::Left(posted) => self.left.push(posted),
+        }
     }
 
     /// A line would have to wait for another.
@@ -200,6 +232,15 @@ impl Queue {
         });
         self.left.splice(0..0, left.into_iter().chain(line));
         self.dropped.extend(dropped);
+    }
+}
+
+impl Waited {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Waited::Line(line) => line.said.text.clone(),
+            Waited::Left(posted) => posted.note.text.clone(),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::feed::Envelope;
 use super::{
-    Batch, Budgeted, ControlError, Replied, Resumed, Runtime, SessionGone, Steered, Table, TaskDetail, TaskRow,
+    Batch, Budgeted, ControlError, Pending, Replied, Resumed, Runtime, SessionGone, Steered, Table, TaskDetail, TaskRow,
 };
 use crate::ledger::Balance;
 use crate::message::{Change, NoteId};
@@ -106,6 +106,23 @@ pub enum Order {
         #[serde(default)]
         later: bool,
     },
+    /// As [`Runtime::pending`]; answered with [`Done::Pending`].
+    Pending {
+        /// Which conversation; chosen as for [`Order::Dispatch`].
+        #[serde(default)]
+        session: Option<SessionId>,
+    },
+    /// As [`Runtime::withdraw`]; answered with [`Done::Withdrawn`].
+    Withdraw {
+        /// Which conversation; chosen as for [`Order::Dispatch`].
+        #[serde(default)]
+        session: Option<SessionId>,
+        /// Which worker was to hear it, when it was not the main agent.
+        #[serde(default)]
+        task: Option<TaskId>,
+        /// The note.
+        note: NoteId,
+    },
     /// As [`Runtime::abort_main`]; answered with [`Done::Stopped`].
     Stop {
         /// Which conversation; chosen as for [`Order::Dispatch`].
@@ -155,6 +172,16 @@ pub enum Done {
     },
     /// What became of a line to a main agent.
     Said(Steered),
+    /// What nobody has heard yet.
+    Pending {
+        /// Those for the main agent first.
+        notes: Vec<Pending>,
+    },
+    /// A note is taken back.
+    Withdrawn {
+        /// Its words.
+        text: String,
+    },
     /// A main agent was told to stop.
     Stopped {
         /// Whether anything ran.
@@ -208,6 +235,11 @@ impl Runtime {
                     true => self.follow_up_main(&session, words).await,
                 };
                 said.map(Done::Said).map_err(text)
+            }
+            Order::Pending { session } => Ok(Done::Pending { notes: self.pending(&self.meant(session)?).await }),
+            Order::Withdraw { session, task, note } => {
+                let taken = self.withdraw(&self.meant(session)?, task, note).await;
+                taken.map(|text| Done::Withdrawn { text }).map_err(text)
             }
             Order::Stop { session } => {
                 self.abort_main(&self.meant(session)?).await.map(|ran| Done::Stopped { ran }).map_err(text)

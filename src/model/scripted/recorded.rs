@@ -55,6 +55,8 @@ pub enum Act {
     Abort,
     /// What it asked to know.
     Answer,
+    /// The note of this number back, before it was heard.
+    TakeBack,
 }
 
 /// One exchange as it was, where the fields that all players know say less.

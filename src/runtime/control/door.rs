@@ -258,7 +258,7 @@ impl Door {
         self.site.config.workspace.tasks()
     }
 
-    async fn request<T: Send + 'static>(
+    pub(in crate::runtime) async fn request<T: Send + 'static>(
         &self,
         message: impl FnOnce(RpcReplyPort<T>) -> CrewMsg,
     ) -> Result<T, ControlError> {

@@ -25,6 +25,7 @@ mod rights;
 mod still;
 mod story;
 mod title;
+mod tray;
 mod turns;
 mod wake;
 
