@@ -1,6 +1,7 @@
 //! Where everything lives: the folder that the user owns and the state that the runtime owns. What the files mean is told elsewhere.
 
 pub mod defaults;
+pub mod git;
 pub mod guarded;
 mod lock;
 pub mod policy;

@@ -247,3 +247,29 @@ fn a_reader_never_sees_half_of_an_atomic_write() {
         }
     });
 }
+
+#[test]
+fn the_branch_is_read_without_git() {
+    let (_dir, base) = temp();
+    assert_eq!(workspace::git::branch(&base), None);
+    let (inner, git) = (base.join("src/deep"), base.join(".git"));
+    fs::create_dir_all(&inner).unwrap();
+    fs::create_dir(&git).unwrap();
+    assert_eq!(workspace::git::branch(&inner), None, "there is no HEAD");
+    let head = |text: &str| {
+        fs::write(git.join("HEAD"), text).unwrap();
+        workspace::git::branch(&inner)
+    };
+    assert_eq!(head("ref: refs/heads/feature/ünicode\n").as_deref(), Some("feature/ünicode"));
+    assert_eq!(head("0123456789abcdef0123456789abcdef01234567\n").as_deref(), Some("0123456"));
+    assert_eq!(head("ref: refs/heads/\u{1b}[31mred\n").as_deref(), Some("[31mred"), "no escape gets through");
+    for nonsense in ["", "\n", "zzz", "no hash at all"] {
+        assert_eq!(head(nonsense), None, "{nonsense:?}");
+    }
+    let tree = base.join("tree");
+    fs::create_dir(&tree).unwrap();
+    fs::create_dir_all(git.join("worktrees/tree")).unwrap();
+    fs::write(tree.join(".git"), format!("gitdir: {}\n", git.join("worktrees/tree").display())).unwrap();
+    fs::write(git.join("worktrees/tree/HEAD"), "ref: refs/heads/aside\n").unwrap();
+    assert_eq!(workspace::git::branch(&tree).as_deref(), Some("aside"));
+}
