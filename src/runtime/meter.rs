@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::control;
 use crate::event::{AgentEvent, Observer};
 use crate::message::{Bill, CallId, Tally};
-use crate::task::{TaskReport, describe, now};
+use crate::task::{TaskReport, describe, now, one_line, remark};
 
 /// When something began, on two clocks: the one that people read, and one that nobody sets.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,9 @@ pub(super) struct Begun {
 
 /// Turns whose scores are kept.
 const SCORES: usize = 8;
+
+/// Most characters of a line that was said.
+const SAID: usize = 160;
 
 /// Watches one run.
 pub(super) struct Meter {
@@ -47,6 +50,8 @@ pub(super) struct Reading {
     pub(super) scores: VecDeque<u8>,
     /// Turns in a row that brought nothing.
     pub(super) flat: u32,
+    /// What was said last between calls, a line.
+    pub(super) said: String,
     thinking: bool,
     open: BTreeMap<CallId, String>,
 }
@@ -142,8 +147,11 @@ impl Observer for Meter {
                 reading.turns = reading.turns.saturating_add(1);
                 reading.thinking = true;
             }
-            AgentEvent::Replied { usage, model, cost, .. } => {
+            AgentEvent::Replied { usage, model, cost, message, .. } => {
                 let mut reading = self.lock();
+                if let Some(said) = remark(message) {
+                    reading.said = one_line(&said, SAID);
+                }
                 reading.bill.call(model, *usage, *cost);
                 reading.context = usage.context();
                 reading.thinking = false;

@@ -99,6 +99,7 @@ impl Entry {
             attempt: self.attempt,
             turn: reading.turns,
             doing: reading.doing(),
+            said: reading.said,
             started: begun.map(|begun| begun.at),
             took: begun.map_or(Duration::ZERO, Begun::took),
             usage: total.usage,

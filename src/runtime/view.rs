@@ -109,6 +109,9 @@ pub struct TaskRow {
     pub turn: u32,
     /// What the worker is doing right now, a few words; empty when it is not running.
     pub doing: String,
+    /// What the worker said last between its calls, a line; empty before that, and when it is not running.
+    #[serde(default)]
+    pub said: String,
     /// When it was started; `None` while it waits.
     pub started: Option<Timestamp>,
     /// How long it has been running, or ran.

@@ -20,7 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 pub use batch::{Making, sweep};
 pub use dir::{Listing, Task, TaskDir, TaskError, directories, highest, list, now};
-pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, short};
+pub use progress::{PROGRESS_SHOWN, Progress, describe, one_line, remark, short};
 pub use question::{ALLOW, Asked, Asker, DENY, GIVE_UP, NoChoice, Question};
 pub use rows::{MAX_ROWS, MAX_TABLE, Rows, RowsError};
 pub use track::Track;

@@ -117,8 +117,9 @@ pub fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-/// What a worker says between its calls is the best progress there is; its last words go to result.md instead.
-fn remark(message: &Message) -> Option<String> {
+/// What a worker says between its calls is the best progress there is, its first line; its last words go to result.md
+/// instead.
+pub fn remark(message: &Message) -> Option<String> {
     message.calls().next()?;
     let text = message.text();
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)

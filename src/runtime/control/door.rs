@@ -287,6 +287,7 @@ fn past(site: &Site, task: &Task, result: Option<&TaskReport>) -> TaskRow {
         attempt: task.attempt,
         turn: result.map_or(0, |report| report.turns),
         doing: String::new(),
+        said: String::new(),
         started: result.and_then(|report| report.started),
         took: result.map_or(Duration::ZERO, |report| report.took),
         usage: result.map(|report| report.usage).unwrap_or_default(),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tillerman::event::AgentEvent;
+use tillerman::message::Block;
 use tillerman::runtime::{News, TaskRow};
 use tillerman::task::{Brief, TaskId, TaskStatus};
 use tokio::sync::Semaphore;
 
-use crate::runtime::{Ask, Boat, boat_with, calls, played, read, says};
+use crate::runtime::{Ask, Boat, boat, boat_with, calls, played, read, says};
 
 fn brief() -> Brief {
     Brief { body: "Work.".to_owned(), ..Brief::default() }
@@ -57,6 +58,31 @@ async fn b9_the_row_of_a_task_shows_its_meter_beside_its_signs_of_life() {
     assert_eq!((report.status, report.answer.as_str()), (TaskStatus::Done, "after 1 words about it"));
     let over = row(&boat).await;
     assert_eq!((over.flat, over.quiet), (0, None), "it has no run any more");
+}
+
+#[tokio::test]
+async fn the_row_of_a_task_shows_what_its_worker_said_last() {
+    let gate = Arc::new(Semaphore::new(0));
+    let held = gate.clone();
+    let mut boat = boat(played("talker", move |ask: Ask| {
+        let held = held.clone();
+        async move {
+            if ask.messages.len() > 1 {
+                held.acquire().await.unwrap().forget();
+                return says("done");
+            }
+            let mut message = calls([("list", json!({"path": "."}))]);
+            message.blocks.insert(0, Block::text("\n found 5 hot paths\nand more"));
+            message
+        }
+    }))
+    .await;
+    boat.runtime.dispatch(&boat.session, brief()).await.unwrap();
+    boat.until(|envelope| matches!(envelope.news, News::Agent(AgentEvent::TurnEnded { .. })).then_some(())).await;
+    assert_eq!(row(&boat).await.said, "found 5 hot paths");
+    gate.add_permits(1);
+    boat.task_ended(1).await;
+    assert_eq!(row(&boat).await.said, "");
 }
 
 #[tokio::test]
