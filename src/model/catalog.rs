@@ -238,6 +238,11 @@ impl Models {
         self
     }
 
+    /// How hard models think where nobody says otherwise.
+    pub fn effort(&self) -> Option<Effort> {
+        self.settings.effort
+    }
+
     /// Whether the catalogue knows how to ask a model for this much thinking.
     pub fn knows_effort(&self, id: &ModelId, effort: Effort) -> bool {
         self.door(&id.provider).is_ok_and(|door| door.provider.effort(&id.model, effort).is_some())

@@ -150,6 +150,11 @@ impl Effort {
         ("max", Effort::Max),
     ];
 
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Effort::WORDS.iter().find(|(_, effort)| *effort == self).map_or("", |(word, _)| word)
+    }
+
     /// The one of this word, also by the words that others have for the ends of the scale.
     pub fn of(word: &str) -> Option<Effort> {
         let word = match word.trim().to_ascii_lowercase().as_str() {

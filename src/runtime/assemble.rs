@@ -15,7 +15,7 @@ use crate::markdown::Notice;
 use crate::message::{Approval, Budget};
 use crate::model::provider::Effort;
 use crate::model::{Model, ModelId};
-use crate::prompt::{self, Sources};
+use crate::prompt::{self, Prompt, Sources};
 use crate::role::Role;
 use crate::skill::Skills;
 use crate::task::{Brief, Task};
@@ -27,25 +27,31 @@ use crate::workspace::policy::{PathPolicy, Profile};
 
 /// The main agent of a session.
 pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
+    with_prompt(site, control).map(|(agent, _)| agent)
+}
+
+/// The same with its prompt, which tells where its parts come from.
+pub(super) fn with_prompt(site: &Site, control: Control) -> Result<(Agent, Prompt), String> {
     let config = &site.config;
     let workspace = &config.workspace;
     let skills = Skills::discover(workspace);
     let roles = named_agents(config, &skills, &site.extra_tools);
-    let artifacts = workspace.artifacts(control.patron.session.as_str());
-    let ledger = Some(ledger::of(site, &control.patron.session));
-    let account = purse::main(site, &control.patron.session);
+    let session = &control.patron.session.clone();
+    let artifacts = workspace.artifacts(session.as_str());
+    let (id, effort) = (site.model_of(Some(session.as_str())), site.effort_of(session));
+    let ledger = Some(ledger::of(site, session));
+    let account = purse::main(site, session);
     let sources = Sources { workspace, skills: &skills, roles: &roles, role: None, task: None };
     let mut policy = site.policy(config.profile).map_err(text)?.with_read(&artifacts);
     for folder in config.permissions.directories.iter().filter(|_| config.profile != Profile::ReadOnly) {
         policy = policy.with_write(folder);
     }
     // A conversation that leaves no file has nothing to look through.
-    let journal =
-        Some(workspace.sessions().join(format!("{}.jsonl", control.patron.session))).filter(|path| path.exists());
+    let journal = Some(workspace.sessions().join(format!("{session}.jsonl"))).filter(|path| path.exists());
     let asked = [Some(control::answer(&control)), control::call_agent(&control, &roles)].into_iter().flatten();
     let notes = config.tools.has_notes().then(|| Notes::of_main(&policy).tool());
-    let mut settings = ground::main(site, &control.patron.session, policy)?;
-    let keeper = keeper(site, &settings, Permits::asker(&site.permits, &site.feed, &control.patron.session));
+    let mut settings = ground::main(site, session, policy)?;
+    let keeper = keeper(site, &settings, Permits::asker(&site.permits, &site.feed, session));
     // Where nobody answers, or nothing is held back, there is nothing to ask for.
     let is_asked = keeper.asker.is_some() && config.profile != Profile::Full && is_enabled(site, None, "escalate");
     settings.escalation = is_asked.then(|| keeper.clone());
@@ -55,17 +61,18 @@ pub(super) fn main(site: &Site, control: Control) -> Result<Agent, String> {
     let prompt = prompt::main(&sources);
     let of_sets = skills.notices().iter().chain(roles.notices()).map(Notice::to_string);
     site.notice(of_sets.chain(prompt.notices.iter().cloned()));
-    Ok(Agent {
-        model: model(site, &config.choice.id)?,
-        summariser: summariser(site, &config.choice.id),
-        counter: site.counters.of(&config.choice.id),
+    let agent = Agent {
+        model: site.thinking(&id, effort).map_err(text)?,
+        summariser: summariser(site, &id),
+        counter: site.counters.of(&id),
         tools: toolbox(site, tools, None, &keeper)?,
         system: site.config.secrets.hide(&prompt.text).into_owned(),
-        limits: config.main.clone(),
+        limits: site.fitted(&config.main, &id),
         artifacts,
         ledger,
         account: Some(account),
-    })
+    };
+    Ok((agent, prompt))
 }
 
 /// The worker of a task. It writes in its own directory and, unless nobody writes, in what the brief touches, and dispatches only if the depth
@@ -143,7 +150,7 @@ fn worker_model(site: &Site, brief: &Brief, role: Option<&Role>) -> Result<Arc<d
         (None, Some(worker)) => {
             model(&worker.id).map_err(|why| format!("{why} ({} is named in {})", worker.key, worker.from))
         }
-        (None, None) => model(&config.choice.id),
+        (None, None) => model(&site.model_of(brief.session.as_deref())),
     }
 }
 
@@ -159,12 +166,7 @@ fn summariser(site: &Site, own: &ModelId) -> Option<Summariser> {
 }
 
 fn limits(site: &Site, brief: &Brief, role: Option<&Role>, id: &ModelId) -> Limits {
-    let mut limits = Limits { max_turns: max_turns(site, brief, role), ..site.config.worker.clone() };
-    if *id != site.config.choice.id {
-        limits.context_window = site.config.models.window(id);
-        limits.max_tokens = limits.max_tokens.min(limits.context_window / 2);
-    }
-    limits
+    Limits { max_turns: max_turns(site, brief, role), ..site.fitted(&site.config.worker, id) }
 }
 
 /// How many turns an attempt may have where no budget says it. The brief's word goes before the role's.

@@ -99,7 +99,7 @@ pub(super) fn events(
     own: impl IntoIterator<Item = Arc<dyn Observer>>,
 ) -> Events {
     let feed = site.feed.watch(Source::Main { session: session.clone(), run });
-    let model = site.config.choice.id.to_string();
+    let model = site.model_of(Some(session.as_str())).to_string();
     let records = site.records.watch(&Recorded { session, agent: "main", model, opening, call: None });
     Events::to(own.into_iter().chain([feed]).chain(records)).without(&site.config.secrets)
 }

@@ -162,7 +162,9 @@ impl Seen {
             since_open: Tally::default(),
             bill: session.bill().clone(),
             context: session.reported().map_or(0, |reported| reported.usage.context()),
+            window: site.config.main.context_window,
             model: site.config.choice.id.clone(),
+            effort: site.chosen(session.id()).effort,
             fault: None,
             name: title::name(session),
         };

@@ -20,11 +20,11 @@ use super::roster::Patron;
 use super::site::{GRACE, Site};
 use super::title::Titler;
 use super::tray::Tray;
-use super::{RunId, Said, SessionGone, Status, Steered};
+use super::{Chosen, RunId, Said, SessionGone, Status, Steered};
 use crate::agent::inbox;
 use crate::event::{AgentEvent, Ending, Observer};
 use crate::message::{Bill, Message, Note, NoteKind, Tally};
-use crate::model::{Fault, ModelId, Reply};
+use crate::model::{Fault, Reply};
 use crate::session::Posted;
 use crate::task::TaskReport;
 
@@ -99,7 +99,6 @@ pub(super) struct State {
     /// Of the session when it was opened.
     earlier: Tally,
     context: u64,
-    model: ModelId,
     fault: Option<Fault>,
     titler: Titler,
 }
@@ -120,7 +119,6 @@ impl Actor for MainAgent {
 
     async fn pre_start(&self, _: ActorRef<MainMsg>, given: Opening) -> Result<State, ActorProcessingErr> {
         let Opening { site, crew, conversation, mail, left } = given;
-        let model = site.config.choice.id.clone();
         let bill = conversation.session().map(|session| session.bill().clone()).unwrap_or_default();
         Ok(State {
             site,
@@ -133,7 +131,6 @@ impl Actor for MainAgent {
             earlier: bill.total(),
             bill,
             context: 0,
-            model,
             fault: None,
             titler: Titler::default(),
         })
@@ -385,6 +382,7 @@ impl State {
         let reading = self.current.as_ref().map(|current| current.meter.read()).unwrap_or_default();
         let mut bill = self.bill.clone();
         bill.add(&reading.bill);
+        let Chosen { model, effort, .. } = self.site.chosen(self.conversation.id());
         Status {
             busy: self.current.is_some(),
             queued: self.queue.len(),
@@ -392,7 +390,9 @@ impl State {
             since_open: bill.total().since(self.earlier),
             bill,
             context: if reading.context > 0 { reading.context } else { self.context },
-            model: self.model.clone(),
+            window: self.site.fitted(&self.site.config.main, &model).context_window,
+            model,
+            effort,
             fault: self.fault,
             name: self.conversation.name().map(str::to_owned),
         }

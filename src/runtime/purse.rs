@@ -43,7 +43,7 @@ pub(super) fn ledger(config: &Config) -> Ledger {
 
 /// The account of a main agent.
 pub(super) fn main(site: &Site, session: &SessionId) -> Account {
-    site.ledger.main(session.as_str()).quoting(quote(site, &site.config.choice.id))
+    site.ledger.main(session.as_str()).quoting(quote(site, &site.model_of(Some(session.as_str()))))
 }
 
 /// The account of a worker, under the budget that its task.md names now.

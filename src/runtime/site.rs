@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::RunId;
 use super::busy::Busy;
+use super::chosen::Choices;
 use super::feed::Feed;
 use super::ground::Grounds;
 use super::permit::Permits;
@@ -57,6 +58,7 @@ pub(super) struct Site {
     pub(super) grounds: Grounds,
     attended: Mutex<Option<SessionId>>,
     pub(super) permits: Arc<Permits>,
+    pub(super) choices: Choices,
 }
 
 impl Site {
@@ -86,6 +88,7 @@ impl Site {
             grounds: Grounds::default(),
             attended: Mutex::default(),
             permits: Arc::default(),
+            choices: Choices::default(),
         }
     }
 

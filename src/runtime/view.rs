@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Bill, Block, Budget, Image, Message, NoteId, Role, Spent, Tally, Usage};
+use crate::model::provider::Effort;
 use crate::model::{Fault, ModelId};
 use crate::session::{Posted, SessionError, SessionId};
 use crate::task::{Brief, Priority, Question, TaskError, TaskId, TaskReport, TaskStatus};
@@ -85,8 +86,12 @@ pub struct Status {
     pub bill: Bill,
     /// Tokens in the model's window after its last call; 0 before the first.
     pub context: u64,
-    /// The model that answers.
+    /// Tokens that the window holds.
+    pub window: u64,
+    /// The model that answers from the next run on.
     pub model: ModelId,
+    /// How hard it thinks; `None` when that is left to its provider, or nobody knows how to ask for it.
+    pub effort: Option<Effort>,
     /// The kind of fault that ended the last run; `None` when none did, or none of a model's.
     pub fault: Option<Fault>,
     /// The conversation's title, else the beginning of its first line; at most 60 characters of one line. `None` while

@@ -15,11 +15,10 @@ impl Runtime {
     pub async fn say(&self, session: &SessionId, said: impl Into<Said>) -> Result<RunId, SessionGone> {
         let mut said = said.into();
         self.inner.hush(&mut said.text);
-        let config = &self.inner.site.config;
-        let model = &config.choice.id;
-        if !said.images.is_empty() && !config.models.takes_images(model) {
-            let others = config.models.with_eyes();
-            return Err(SessionGone::TakesNoImages { model: model.clone(), others });
+        let models = &self.inner.site.config.models;
+        let model = self.inner.site.model_of(Some(session.as_str()));
+        if !said.images.is_empty() && !models.takes_images(&model) {
+            return Err(SessionGone::TakesNoImages { model, others: models.with_eyes() });
         }
         self.inner.record("main", Act::Say, said.clone());
         self.ask(session, |reply| MainMsg::Say(said, reply)).await?

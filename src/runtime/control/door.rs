@@ -150,9 +150,9 @@ impl Door {
         let config = &self.site.config;
         if brief.agent.is_none() && brief.model.is_none() && config.cast.worker.is_none() {
             // At once: dispatches side by side keep their order.
-            let budget = brief.budget.or(config.worker_budget);
-            purse::is_priced(&self.site, budget, &config.choice.id).map_err(ControlError::Unfit)?;
-            return Ok((config.choice.id.clone(), budget));
+            let (budget, model) = (brief.budget.or(config.worker_budget), self.site.model_of(brief.session.as_deref()));
+            purse::is_priced(&self.site, budget, &model).map_err(ControlError::Unfit)?;
+            return Ok((model, budget));
         }
         let (site, brief) = (self.site.clone(), brief.clone());
         let fits = move || assemble::fits(&site, &brief);

@@ -5,6 +5,7 @@ mod attempts;
 mod batches;
 mod call;
 mod cast;
+mod chosen;
 mod control;
 mod crowd;
 mod edit;
