@@ -57,6 +57,8 @@ pub struct Part {
     pub chars: usize,
     /// Something was cut off.
     pub cut: bool,
+    /// Where it ends in the text, in bytes; there the next one begins.
+    pub end: usize,
 }
 
 /// The prompt of a main agent: base, workspace, skills, roles, SOUL, IDENTITY, USER, AGENTS, MEMORY (S2-27, S3-57).
@@ -160,7 +162,8 @@ impl<'a> Build<'a> {
             let rest = path.as_ref().map_or(String::new(), |path| format!("; the rest is in {}", path.display()));
             prompt.push_str(&format!("\n[cut after {MOST} characters{rest}]"));
         }
-        self.prompt.parts.push(Part { name, path, chars: kept.chars().count(), cut: end.is_some() });
+        let (chars, cut, end) = (kept.chars().count(), end.is_some(), prompt.len());
+        self.prompt.parts.push(Part { name, path, chars, cut, end });
     }
 
     fn done(mut self) -> Prompt {

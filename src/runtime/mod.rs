@@ -57,6 +57,7 @@ mod turns;
 mod upkeep;
 mod view;
 mod waiting;
+mod window;
 mod words;
 mod worker;
 mod yard;
@@ -79,6 +80,7 @@ pub use tray::{NotWithdrawn, Pending};
 pub use view::{
     ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow,
 };
+pub use window::{Filled, Filling, Window};
 
 // What front ends show of a conversation's commands in the background is the tool's own.
 pub use crate::tools::jobs::JobRow;

@@ -1,5 +1,6 @@
-//! Another model and another effort while a conversation is open.
+//! Another model and another effort while a conversation is open, and what fills the window.
 
+use std::fs;
 use std::sync::Arc;
 
 use tillerman::agent::Limits;
@@ -7,7 +8,7 @@ use tillerman::config::{self, Config, Flags};
 use tillerman::message::{Budget, Usd};
 use tillerman::model::provider::Effort;
 use tillerman::model::{Model, ModelId};
-use tillerman::runtime::{Chosen, NotChosen, Open, Runtime, SessionGone};
+use tillerman::runtime::{Chosen, Filled, NotChosen, Open, Runtime, SessionGone};
 use tillerman::task::Brief;
 
 use super::{Ask, Ground, boat, boat_with, played, says};
@@ -91,4 +92,28 @@ async fn where_dollars_are_limited_a_model_without_a_price_is_refused_and_lookin
     let session = looking.open(Open::Latest).await.unwrap();
     let refused = looking.set_model(&session, "pilot").await;
     assert!(matches!(refused, Err(NotChosen::Gone(SessionGone::Looking(_)))), "{refused:?}");
+    assert!(looking.context(&session).await.is_err());
+}
+
+#[tokio::test]
+async fn what_fills_the_window_is_told_part_by_part() {
+    let mut boat = boat(herald("main")).await;
+    fs::write(boat.ground.root().join("AGENTS.md"), "Keep the API. ".repeat(100)).unwrap();
+    fs::create_dir(boat.ground.root().join("memory")).unwrap();
+    fs::write(boat.ground.root().join("memory/memory.md"), "They like tea.").unwrap();
+    boat.answer("Who are you?").await;
+    let window = boat.runtime.context(&boat.session).await.unwrap();
+    assert_eq!((window.model, window.used), (id("played/main"), 12));
+    assert!(window.holds > window.reply && window.reply > 0);
+    let of = |what| window.parts.iter().filter(move |part| part.what == what);
+    let prompt: Vec<&str> = of(Filled::Prompt).map(|part| part.name.as_str()).collect();
+    assert_eq!(prompt.first(), Some(&""), "the instructions");
+    assert!(prompt.ends_with(&["Project instructions", "Memory"]), "{prompt:?}");
+    let agents = of(Filled::Prompt).find(|part| part.name == "Project instructions").unwrap();
+    assert_eq!(agents.path, Some(boat.ground.root().join("AGENTS.md")));
+    assert!((300..900).contains(&agents.tokens), "{}", agents.tokens);
+    assert!(of(Filled::Tool).any(|part| part.name == "dispatch" && part.tokens > 20));
+    let said: Vec<Filled> = window.parts.iter().rev().take(2).map(|part| part.what).collect();
+    assert_eq!(said, [Filled::Replies, Filled::Said]);
+    assert_eq!(of(Filled::Summary).count(), 0);
 }
