@@ -1,13 +1,13 @@
 //! The binary: reads the command line, picks a front end and returns its exit code. What a command does is in its room.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use tempfile::TempDir;
-use tillerman::args::{Args, Command, Common, Compaction, Dialect, Notes, Run, Sessions, Tasks, Tools};
+use tillerman::args::{Args, Command, Common, Compaction, Dialect, Notes, Run, Sessions, Tasks, Tools, When};
 use tillerman::cli;
 use tillerman::cli::output::Output;
 use tillerman::cli::ready::Stay;
@@ -30,9 +30,10 @@ fn main() -> ExitCode {
         return warden::serve();
     }
     close_memory();
-    let args = match Args::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let args = match Args::read(&words) {
         Ok(args) => args,
-        Err(error) => return misread(&error),
+        Err(error) => return misread(&error, &words),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
     let exit = match runtime {
@@ -279,9 +280,15 @@ fn complain(exit: Exit, why: &str) -> Exit {
 }
 
 /// Help and version are what was asked for; all else is a slip, told with the nearest that exists.
-fn misread(error: &clap::Error) -> ExitCode {
+fn misread(error: &clap::Error, words: &[OsString]) -> ExitCode {
+    let color = ColorChoice::from(When::in_words(words));
+    let shown = |look: Look| if look.color { error.render().ansi().to_string() } else { error.render().to_string() };
     // A reader that has gone needs no help.
-    let _ = error.print();
+    let _ = if error.use_stderr() {
+        io::stderr().write_all(shown(Look::choose(color, &env, &io::stderr())).as_bytes())
+    } else {
+        io::stdout().write_all(shown(Look::choose(color, &env, &io::stdout())).as_bytes())
+    };
     if error.kind() == ErrorKind::InvalidSubcommand {
         let _ = writeln!(io::stderr().lock(), "\n  to ask something: tillerman run \"PROMPT\"");
     }

@@ -5,18 +5,18 @@ use clap::Subcommand;
 /// Ways to look at what was summed up.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Compaction {
-    /// Every time that the conversation was shortened, one per line.
+    /// List every time that the conversation was shortened.
     List,
-    /// One of them: what stayed, what went and what is pinned.
+    /// Show one of them: what stayed, what went.
     Show {
-        /// Its number in the list; the last one when not given.
+        /// Its number in the list; the last one if you give none.
         number: Option<usize>,
     },
-    /// Put the words of an entry back into the conversation, for good.
+    /// Put something back into the conversation, for good.
     Restore {
-        /// For example m37.
+        /// What, as `compaction show` names it, for example m37.
         entry: String,
     },
-    /// What would stay and what would go right now; asks no model.
+    /// Show what would stay and go right now; asks no model.
     Preview,
 }

@@ -7,12 +7,14 @@ use clap::Subcommand;
 /// What to do with notes.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Notes {
-    /// Write them out as JSON, in the form of `.agent_memory.json`, from which they are read again.
+    /// Write them out as JSON, for another program.
+    ///
+    /// It is the form of .agent_memory.json, a file that is also read.
     Export {
-        /// Those of this agent; the main agent's when not given.
+        /// Those of this agent, instead of the main agent's.
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
-        /// Into this new file; stdout when not given.
+        /// Into this new file, instead of stdout.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },

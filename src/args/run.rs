@@ -7,25 +7,25 @@ use clap::{Args, ValueEnum};
 /// One prompt, and how its answer is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct Run {
-    /// What to do; `-` reads it from stdin, and so does a pipe without any words.
+    /// What to do; - stands for what comes from stdin, and so does a pipe alone.
     #[arg(value_name = "PROMPT")]
     pub prompt: Vec<String>,
-    /// A picture to look at (PNG, JPEG, GIF, WebP); may be given up to 8 times.
+    /// A picture to look at (PNG, JPEG, GIF, WebP); up to 8 times.
     #[arg(long, value_name = "FILE")]
     pub image: Vec<PathBuf>,
-    /// Write what happens as JSON lines, the last one session.end; `=codex` or `=claude` writes them as that program.
+    /// Print every event as a line of JSON; =codex or =claude prints the lines of that program.
     #[arg(
         long, value_name = "AS", value_enum, num_args = 0..=1, require_equals = true,
         default_missing_value = "tillerman", hide_possible_values = true
     )]
     pub json: Option<Dialect>,
-    /// Write the last answer into this file, too.
+    /// Also write the last answer into this file.
     #[arg(short, long, alias = "output-last-message", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The answer is to be JSON that is valid under this JSON Schema; nothing else is on stdout.
+    /// Answer with JSON that fits the schema in this file.
     #[arg(long, visible_alias = "output-schema", value_name = "FILE")]
     pub json_schema: Option<PathBuf>,
-    /// Also wait for the tasks that were dispatched, and for what the agent says to their results.
+    /// Also wait for the tasks that it hands out, and for what it says to their results.
     #[arg(long)]
     pub wait: bool,
     /// How far it may go.
@@ -48,10 +48,10 @@ pub enum Dialect {
 /// How far a run may go.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct Most {
-    /// Most US dollars for the run and all its tasks; the last call sums up.
+    /// Spend at most so many dollars, its tasks included.
     #[arg(long, visible_alias = "max-cost", value_name = "USD", allow_negative_numbers = true)]
     pub max_budget_usd: Option<String>,
-    /// Most model calls for the answer; one more sums up.
+    /// Ask the model at most so often; one more time to sum up.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 }

@@ -8,128 +8,134 @@ use clap::{Subcommand, ValueEnum};
 /// only; `latest` is the one that was last written to.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Sessions {
-    /// All sessions, the last written first.
+    /// List all conversations, the latest first.
     List {
-        /// Those in the archive instead.
+        /// Those that were put away instead.
         #[arg(long, conflicts_with = "trash")]
         archived: bool,
         /// Those in the trash instead.
         #[arg(long)]
         trash: bool,
-        /// At most so many.
+        /// At most so many conversations.
         #[arg(short = 'n', long, value_name = "N")]
         limit: Option<usize>,
     },
-    /// One session: title, size, branches, cost, and how the conversation ended; t_003 shows that worker's.
+    /// Show one: title, size, cost, and how it ended.
+    ///
+    /// t_003 instead of an ID shows what that worker said.
     Show {
-        /// The session.
+        /// The conversation: the beginning of its id, or latest.
         #[arg(default_value = "latest")]
         id: String,
-        /// So many of the last messages.
+        /// Show so many of the last messages.
         #[arg(long, value_name = "N", default_value_t = 8)]
         last: usize,
     },
-    /// Find entries in which all of the words are, in all sessions.
+    /// Find where something was said, in all conversations.
     Search {
-        /// Words or parts of words, in whatever case.
+        /// Words or parts of words; all have to be there.
         #[arg(value_name = "WORD", required = true, num_args = 1..)]
         words: Vec<String>,
-        /// Also in the archive.
+        /// Also in conversations that were put away.
         #[arg(long)]
         archived: bool,
         /// Also in the conversations of workers.
         #[arg(long)]
         workers: bool,
-        /// At most so many sessions.
+        /// At most so many conversations.
         #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
         limit: usize,
-        /// At most so many entries of each; the newest.
+        /// At most so many places in each, the latest.
         #[arg(long, value_name = "N", default_value_t = 3)]
         each: usize,
     },
-    /// Give a session another title.
+    /// Give a conversation another title.
     Rename {
-        /// The session.
+        /// The conversation: the beginning of its id, or latest.
         id: String,
         /// The title.
         #[arg(required = true, num_args = 1..)]
         title: Vec<String>,
     },
-    /// A conversation as a tree: what was said, branches beside the way that goes on.
+    /// Draw a conversation with all ways that were tried.
     Tree {
-        /// The session.
+        /// The conversation: the beginning of its id, or latest.
         #[arg(default_value = "latest")]
         id: String,
-        /// The end of the part that is shown, for example m37; the end of the tree when not given.
+        /// Where the drawing ends, for example m37.
         entry: Option<String>,
-        /// At most so many rows.
+        /// At most so many lines.
         #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// The branches of a conversation.
+    /// List the ways that were tried in a conversation.
     Branches {
-        /// The session.
+        /// The conversation: the beginning of its id, or latest.
         #[arg(default_value = "latest")]
         id: String,
     },
-    /// Go back to an entry: what is said next goes on from there, and nothing is deleted.
+    /// Go back: what you say next goes on from there.
+    ///
+    /// Nothing is deleted: `switch` goes to where you were.
     Branch {
-        /// The session.
+        /// The conversation: the beginning of its id, or latest.
         id: String,
-        /// For example m37; `tree` shows them.
+        /// The place, for example m37; `tree` shows them.
         entry: String,
     },
-    /// Go to the end of the branch that an entry lies on.
+    /// Go to the end of another way that was tried.
     Switch {
-        /// The session.
+        /// The conversation: the beginning of its id, or latest.
         id: String,
-        /// For example m37; `branches` shows them.
+        /// A place on it, for example m52; `branches` shows them.
         entry: String,
     },
-    /// Begin a new session with everything up to an entry; the old one stays as it is.
+    /// Begin a new conversation with all that was said in this one.
     Fork {
-        /// The session.
+        /// The conversation: the beginning of its id, or latest.
         #[arg(default_value = "latest")]
         id: String,
-        /// For example m37; where the conversation stands when not given.
+        /// Up to there, for example m37, instead of all.
         entry: Option<String>,
     },
-    /// Write a session out, to be read or worked with elsewhere.
+    /// Write a conversation out, to read it elsewhere.
     Export {
-        /// The session; t_003 is that worker's.
+        /// The conversation; t_003 is that worker's.
         #[arg(default_value = "latest")]
         id: String,
-        /// The form: md and html are to be read, json has every entry, v2 is one flat object.
+        /// The form.
         #[arg(short, long, value_enum, default_value_t)]
         format: Form,
-        /// Into this file, which must not be there; to stdout when not given.
+        /// Into this new file, instead of stdout.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Begin a session from a JSON file: an array of messages (v1) or an object with messages (v2).
+    /// Begin a conversation with one that another program kept.
+    ///
+    /// The file is JSON: an array of messages, or an object that has one under "messages".
     Import {
         /// The file.
         file: PathBuf,
     },
-    /// Put sessions away.
+    /// Put conversations away.
     Archive {
-        /// The sessions.
+        /// The conversations: the beginnings of their ids, or latest.
         #[arg(value_name = "ID", required = true, num_args = 1..)]
         ids: Vec<String>,
     },
-    /// Take sessions out of the archive.
+    /// Take back what was put away.
     Unarchive {
-        /// The sessions.
+        /// The conversations: the beginnings of their ids, or latest.
         #[arg(value_name = "ID", required = true, num_args = 1..)]
         ids: Vec<String>,
     },
-    /// Put sessions into the trash.
+    /// Put conversations into the trash.
     Delete {
-        /// The sessions.
+        /// The conversations: the beginnings of their ids, or latest.
         #[arg(value_name = "ID", required = true, num_args = 1..)]
         ids: Vec<String>,
     },
-    /// Look into the trash, take sessions out of it, or empty it.
+    /// Look into the trash, take something out, or empty it.
     Trash {
         /// What to do; the list when not given.
         #[command(subcommand)]
@@ -140,15 +146,15 @@ pub enum Sessions {
 /// What can be done with the trash.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Trash {
-    /// What is in it.
+    /// List what is in it.
     List,
-    /// Take sessions out of it.
+    /// Take conversations out of it.
     Restore {
-        /// The sessions.
+        /// The conversations: the beginnings of their ids, or latest.
         #[arg(value_name = "ID", required = true, num_args = 1..)]
         ids: Vec<String>,
     },
-    /// Remove what is in it from the disk, for good.
+    /// Remove what is in it, for good.
     Empty {
         /// Do not ask.
         #[arg(long)]
@@ -159,13 +165,13 @@ pub enum Trash {
 /// How a session is written out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Form {
-    /// Markdown.
+    /// Markdown, to be read.
     #[default]
     Md,
-    /// One HTML file without scripts.
+    /// A web page in one file, to be read.
     Html,
-    /// All entries of all branches.
+    /// Everything, also ways that were left.
     Json,
-    /// Title, summary and messages in one flat object, which `import` reads.
+    /// Title, summary and messages, which `import` reads.
     V2,
 }

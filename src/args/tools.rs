@@ -5,18 +5,18 @@ use clap::Subcommand;
 /// Ways to look at the tools and to use one.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Tools {
-    /// Every tool by its group, and whether agents have it.
+    /// List every tool, and say whether agents have it.
     List,
-    /// One tool: what a model is told, its arguments, its other names.
+    /// Show one tool: what it does, what it needs, its other names.
     Show {
-        /// Its name, or another program's for it.
+        /// Its name; other programs' names for it are understood.
         name: String,
     },
-    /// Run one tool without an agent, within the same rights and walls.
+    /// Run one tool by hand, with the rights that an agent has.
     Call {
-        /// Its name, or another program's for it.
+        /// Its name; other programs' names for it are understood.
         name: String,
-        /// Its arguments as a JSON object; `-` reads them from stdin.
+        /// What it needs, as a JSON object; - reads it from stdin.
         #[arg(value_name = "JSON", default_value = "{}")]
         args: String,
     },

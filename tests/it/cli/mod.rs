@@ -5,6 +5,7 @@ mod compaction;
 mod dialect;
 mod ends;
 mod ephemeral;
+mod help;
 mod image;
 mod json;
 mod memory;
