@@ -1,5 +1,6 @@
 //! The prompt: lines in, events out, neither ever in the other's way. What the agent does with a line is told in `runtime`.
 
+pub mod board;
 mod budget;
 pub mod command;
 pub mod complete;
