@@ -1,5 +1,6 @@
 //! The prompt's promises: what a line means, and what a person sees on a real terminal.
 
+mod board;
 mod command;
 mod complete;
 mod hangup;
