@@ -5,6 +5,8 @@ mod call;
 pub mod clean;
 pub mod crew;
 pub mod exit;
+mod ink;
+pub mod markdown;
 pub mod screen;
 pub mod story;
 mod thought;
@@ -14,6 +16,8 @@ pub mod wrap;
 
 use std::fmt::Display;
 use std::io::IsTerminal;
+
+use self::ink::Tone;
 
 /// When to colour, as asked for on the command line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,6 +75,15 @@ impl Look {
     /// Headings.
     pub fn bold(self, text: impl Display) -> String {
         self.paint("1", text)
+    }
+
+    /// The SGR parameters of a kind of text; empty for plain text.
+    fn tone(self, tone: Tone) -> &'static str {
+        match tone {
+            Tone::Plain | Tone::Heading => "",
+            Tone::Code => "36",
+            Tone::Link => "34",
+        }
     }
 
     fn paint(self, sgr: &str, text: impl Display) -> String {

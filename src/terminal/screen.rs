@@ -130,7 +130,7 @@ impl Screen {
     /// streams and is not final yet, and the calls that run, with their time and the last line of their output.
     pub fn live(&self, rows: usize) -> Vec<String> {
         let mut lines = match self.texts {
-            Texts::Shown => self.main.pending(self.manner(self.width)),
+            Texts::Shown => self.main.pending(self.manner(self.width), rows),
             Texts::Hidden => vec![],
         };
         let mut calls = self.main.running(self.manner(self.width));

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::call::{Call, Done};
 use super::clean::{clean, one_line};
+use super::markdown::Markdown;
 use super::thought::Thought;
-use super::wrap::{Stream, wrapped};
 use super::{Look, story};
 use crate::event::{AgentEvent, Ending};
 use crate::message::{CallId, Note};
@@ -26,7 +26,7 @@ pub(super) struct Manner {
 /// One source that is shown closely.
 #[derive(Default)]
 pub(super) struct Voice {
-    text: Stream,
+    text: Markdown,
     thread: bool,
     streamed: bool,
     thought: Thought,
@@ -77,12 +77,16 @@ impl Voice {
             }
             AgentEvent::Text { text } => {
                 self.streamed = true;
-                let lines = self.text.push(text, room);
+                let lines = self.text.push(text, look, room);
                 self.spoken(lines, look)
             }
             AgentEvent::Replied { message, .. } => {
                 self.opened = None;
-                let lines = if self.streamed { self.text.finish(room) } else { wrapped(message.text().trim(), room) };
+                let mut lines = match self.streamed {
+                    true => vec![],
+                    false => self.text.push(message.text().trim(), look, room),
+                };
+                lines.extend(self.text.finish(look, room));
                 self.spoken(lines, look)
             }
             AgentEvent::CallOpened { name, .. } => {
@@ -156,7 +160,7 @@ impl Voice {
     }
 
     fn end(&mut self, ending: &Ending, look: Look, room: usize) -> Vec<String> {
-        let rest = self.text.finish(room);
+        let rest = self.text.finish(look, room);
         let mut lines = self.spoken(rest, look);
         self.calls.clear();
         self.opened = None;
@@ -185,11 +189,11 @@ impl Voice {
     }
 
     /// What it thinks and says and is not final yet.
-    pub(super) fn pending(&self, manner: Manner) -> Vec<String> {
+    pub(super) fn pending(&self, manner: Manner, rows: usize) -> Vec<String> {
         let Manner { look, width, thoughts } = manner;
         let room = width.saturating_sub(MARGIN);
         let mut lines = thoughts.map(|open| self.thought.pending(open, look, room)).unwrap_or_default();
-        let text = self.text.pending(room).into_iter().enumerate();
+        let text = self.text.pending(look, room, rows).into_iter().enumerate();
         lines.extend(text.map(|(at, line)| below(&line, self.thread || at > 0, look)));
         lines
     }

@@ -79,7 +79,7 @@ fn an_abort_while_a_workers_model_talks_closes_its_connection() {
 #[test]
 fn escape_while_the_main_agents_model_talks_closes_its_connection() {
     for wire in WIRES {
-        let stage = Stage::new(wire, move |_| wire.begun(&says().text("a long story\n".repeat(40))));
+        let stage = Stage::new(wire, move |_| wire.begun(&says().text("a long story\n\n".repeat(40))));
         let terminal = stage.prompt();
         terminal.say("tell me a story");
         terminal.wait_for("a long story");

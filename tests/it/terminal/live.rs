@@ -26,7 +26,9 @@ fn text_that_streams_is_live_until_it_is_final() {
     let mut screen = screen(Texts::Shown);
     assert_eq!(see(&mut screen, vec![text("Half a \u{1b}[31msen")]), [""; 0]);
     assert_eq!(screen.live(9), ["● Half a sen"]);
-    assert_eq!(see(&mut screen, vec![text("tence.\n"), replied("")]), ["● Half a sentence."]);
+    assert_eq!(see(&mut screen, vec![text("tence.\n\nAn")]), ["● Half a sentence."]);
+    assert_eq!(screen.live(9), ["", "  An"]);
+    assert_eq!(see(&mut screen, vec![text("other."), replied("")]), ["", "  Another."]);
     assert_eq!(screen.live(9), [""; 0]);
 }
 

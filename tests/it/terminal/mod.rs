@@ -2,6 +2,7 @@
 
 pub mod crew;
 mod live;
+mod markdown;
 mod screen;
 mod story;
 mod text;

@@ -101,7 +101,7 @@ fn words_that_a_retry_voids_are_not_shown_later() {
         AgentEvent::Retrying { attempt: 2, wait: Duration::from_secs(2), why: "anthropic: overloaded".into() };
     let events = vec![
         AgentEvent::TurnStarted { turn: 1 },
-        text("shown\nnot sho"),
+        text("shown\n\nnot sho"),
         retrying,
         text("again\n"),
         replied("again\n"),
