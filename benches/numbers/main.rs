@@ -1,7 +1,8 @@
 //! Measures what DESIGN promises in figures and prints it as a Markdown table: `cargo bench --bench numbers`.
 //! With `-- compare OLD NEW` it measures only the start, of other builds, in turn; with `-- journal` only the sessions,
 //! with `-- limits` only the ledger and the judge of progress, with `-- walls` only the walls around commands, with `-- secrets` only
-//! what it costs to hide secrets, with `-- turns` only the turns of a run.
+//! what it costs to hide secrets, with `-- turns` only the turns of a run, with `-- ink` only how an answer
+//! becomes lines.
 //! See docs/numbers.md for how each figure comes about.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot be made should stop, loudly")]
 
@@ -9,6 +10,7 @@ mod compare;
 mod crew;
 mod ends;
 mod hush;
+mod ink;
 mod journal;
 mod limits;
 mod process;
@@ -34,6 +36,7 @@ fn main() {
         [walls::WORD, ..] => &[walls::measure],
         [process::TURNS, ..] => &[process::turns],
         [hush::WORD, ..] => &[hush::measure],
+        [ink::WORD, ..] => &[ink::measure],
         _ => &[
             process::measure,
             walls::measure,
@@ -44,6 +47,7 @@ fn main() {
             stream::measure,
             tokens::measure,
             hush::measure,
+            ink::measure,
         ],
     };
     println!("{}\n", process::machine());
