@@ -4,16 +4,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::Look;
-
-/// What a piece of text is, for its colour.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Tone {
-    #[default]
-    Plain,
-    Heading,
-    Code,
-    Link,
-}
+use super::theme::Tone;
 
 /// How a piece of text is drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,7 +31,7 @@ impl Ink {
     fn sgr(self, look: Look) -> String {
         let marks = [(self.bold, "1"), (self.dim, "2"), (self.italic, "3"), (self.under, "4"), (self.strike, "9")];
         let marks = marks.iter().filter(|(set, _)| *set).map(|(_, code)| *code);
-        let tone = Some(look.tone(self.tone)).filter(|code| !code.is_empty());
+        let tone = Some(look.theme.sgr(self.tone)).filter(|code| !code.is_empty());
         marks.chain(tone).collect::<Vec<_>>().join(";")
     }
 }

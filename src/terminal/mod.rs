@@ -9,6 +9,7 @@ mod ink;
 pub mod markdown;
 pub mod screen;
 pub mod story;
+pub mod theme;
 mod thought;
 pub mod tree;
 mod voice;
@@ -17,7 +18,7 @@ pub mod wrap;
 use std::fmt::Display;
 use std::io::IsTerminal;
 
-use self::ink::Tone;
+use self::theme::{Theme, Tone};
 
 /// When to colour, as asked for on the command line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,35 +37,37 @@ pub enum ColorChoice {
 pub struct Look {
     /// SGR sequences may be written.
     pub color: bool,
+    /// Which colours.
+    pub theme: Theme,
 }
 
 impl Look {
     /// No colours.
-    pub const PLAIN: Look = Look { color: false };
+    pub const PLAIN: Look = Look { color: false, theme: Theme::Ansi };
 
     /// Decides for one stream: the flag first, then `NO_COLOR`, `CLICOLOR_FORCE` and `FORCE_COLOR`, then the terminal.
     pub fn choose(choice: ColorChoice, env: &dyn Fn(&str) -> Option<String>, stream: &impl IsTerminal) -> Look {
-        Look { color: colored(choice, env, stream.is_terminal()) }
+        Look { color: colored(choice, env, stream.is_terminal()), theme: Theme::default() }
     }
 
     /// The colour of what went well.
     pub fn good(self, text: impl Display) -> String {
-        self.paint("32", text)
+        self.paint(self.theme.sgr(Tone::Good), text)
     }
 
     /// The colour of what went wrong.
     pub fn bad(self, text: impl Display) -> String {
-        self.paint("31", text)
+        self.paint(self.theme.sgr(Tone::Bad), text)
     }
 
     /// The colour of what wants attention.
     pub fn warn(self, text: impl Display) -> String {
-        self.paint("33", text)
+        self.paint(self.theme.sgr(Tone::Warn), text)
     }
 
     /// Names: tasks, tools, commands.
     pub fn name(self, text: impl Display) -> String {
-        self.paint("36", text)
+        self.paint(self.theme.sgr(Tone::Name), text)
     }
 
     /// What is read only when looked for.
@@ -75,15 +78,6 @@ impl Look {
     /// Headings.
     pub fn bold(self, text: impl Display) -> String {
         self.paint("1", text)
-    }
-
-    /// The SGR parameters of a kind of text; empty for plain text.
-    fn tone(self, tone: Tone) -> &'static str {
-        match tone {
-            Tone::Plain | Tone::Heading => "",
-            Tone::Code => "36",
-            Tone::Link => "34",
-        }
     }
 
     fn paint(self, sgr: &str, text: impl Display) -> String {

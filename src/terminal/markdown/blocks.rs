@@ -2,10 +2,12 @@
 //! and by what is open, never by what comes later, so that what is complete can be shown.
 
 use super::Page;
+use super::code::Code;
 use super::inline::inline;
 use super::list::{self, Fence, Mark, spaces};
 use super::table::Table;
-use crate::terminal::ink::{Ink, Line, Piece, Tone, flow, piece, width, written};
+use crate::terminal::ink::{Ink, Line, Piece, flow, piece, width, written};
+use crate::terminal::theme::Tone;
 
 /// Quotes and lists within each other; what is deeper is text.
 const DEEPEST: usize = 16;
@@ -40,7 +42,7 @@ enum Leaf {
     /// Its lines, without the spaces before them.
     Paragraph(String),
     Table(Table),
-    Fence(Fence),
+    Fence(Fence, Code),
 }
 
 /// Where we are in the text.
@@ -59,16 +61,16 @@ impl Blocks {
     pub(super) fn line(&mut self, line: &str, page: Page, out: &mut Vec<String>) {
         let (matched, rest) = self.within(line);
         let all = matched == self.around.len();
-        if let Leaf::Fence(fence) = &self.leaf
+        if let Leaf::Fence(fence, code) = &mut self.leaf
             && all
         {
-            return match fence.is_closed_by(rest) {
-                true => self.leaf = Leaf::None,
-                false => {
-                    let text = rest[spaces(rest).min(fence.indent)..].to_owned();
-                    self.code(&text, page, out);
-                }
-            };
+            if fence.is_closed_by(rest) {
+                self.leaf = Leaf::None;
+                return;
+            }
+            let text = &rest[spaces(rest).min(fence.indent)..];
+            let line = if page.look.color { code.line(text) } else { vec![piece(text, Ink::PLAIN)] };
+            return self.code(line, page, out);
         }
         if rest.trim().is_empty() {
             return self.blank(matched, page, out);
@@ -99,6 +101,7 @@ impl Blocks {
                 Leaf::Paragraph(text[text.ceil_char_boundary(text.len() - GLIMPSE)..].to_owned())
             }
             Leaf::Table(table) => Leaf::Table(table.glimpse(rows)),
+            Leaf::Fence(fence, code) => Leaf::Fence(fence.clone(), code.glimpse()),
             leaf => leaf.clone(),
         };
         Blocks { around: self.around.clone(), leaf, ..*self }
@@ -187,7 +190,7 @@ impl Blocks {
                 }
                 return;
             }
-            Leaf::Table(_) | Leaf::Fence(_) | Leaf::None => {}
+            Leaf::Table(_) | Leaf::Fence(..) | Leaf::None => {}
         }
         self.close(page, out);
         self.open(line, page, out);
@@ -206,7 +209,7 @@ impl Blocks {
     /// Begins a block; one that is a single line is shown.
     fn open(&mut self, line: &str, page: Page, out: &mut Vec<String>) {
         if spaces(line) >= 4 {
-            self.code(&line[4..], page, out);
+            self.code(vec![piece(&line[4..], Ink::PLAIN)], page, out);
         } else if let Some((level, words)) = list::heading(line) {
             self.heading(level, words, page, out);
         } else if let Some(fence) = list::fence(line) {
@@ -214,7 +217,8 @@ impl Blocks {
             if fence.info.contains(' ') {
                 self.show(&[vec![piece(format!("  {}", fence.info), Ink::DIM)]], page, out);
             }
-            self.leaf = Leaf::Fence(fence);
+            let code = Code::of(&fence.info);
+            self.leaf = Leaf::Fence(fence, code);
         } else if list::is_rule(line) {
             let room = page.room.saturating_sub(width(&self.marks(page, false))).min(RULE);
             self.show(&[vec![piece("─".repeat(room), Ink::DIM)]], page, out);
@@ -238,8 +242,8 @@ impl Blocks {
     }
 
     /// A line of code.
-    fn code(&mut self, text: &str, page: Page, out: &mut Vec<String>) {
-        let line = vec![piece("  ", Ink::PLAIN), piece(text, Ink::PLAIN)];
+    fn code(&mut self, mut line: Line, page: Page, out: &mut Vec<String>) {
+        line.insert(0, piece("  ", Ink::PLAIN));
         self.show(&[line], page, out);
     }
 
@@ -254,7 +258,7 @@ impl Blocks {
                 let lines = table.take(page);
                 self.show(&lines, page, out);
             }
-            Leaf::Paragraph(_) | Leaf::Fence(_) | Leaf::None => {}
+            Leaf::Paragraph(_) | Leaf::Fence(..) | Leaf::None => {}
         }
     }
 

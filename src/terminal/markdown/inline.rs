@@ -5,7 +5,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::terminal::Look;
 use crate::terminal::clean::clean;
-use crate::terminal::ink::{Ink, Line, Tone, piece};
+use crate::terminal::ink::{Ink, Line, piece};
+use crate::terminal::theme::Tone;
 
 /// Begins every line that is parsed. To the parser it is white space, but none with which a block could begin, so that
 /// all of it is one paragraph; blocks were told apart before.

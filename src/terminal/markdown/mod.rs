@@ -2,6 +2,7 @@
 //! are told apart is in `blocks`, what stands within a line in `inline`.
 
 mod blocks;
+mod code;
 mod inline;
 mod list;
 mod table;

@@ -74,11 +74,9 @@ pub(super) fn aligns(line: &str) -> Option<Vec<Align>> {
 impl Table {
     /// A table with this head; `None` when the line below it belongs to no such head.
     pub(super) fn begin(head: &str, below: &str) -> Option<Table> {
-        if !(head.contains('|') && below.contains('|')) && !(head.contains('|') && below.contains("---")) {
-            return None;
-        }
-        let (head, aligns) = (cells(head), aligns(below)?);
-        let fits = head.len() == aligns.len();
+        let (aligns, bars) = (aligns(below)?, head.contains('|') && (below.contains('|') || below.contains("---")));
+        let head = cells(head);
+        let fits = bars && head.len() == aligns.len();
         fits.then_some(Table { head, aligns, rows: Vec::new(), size: 0, headed: false })
     }
 

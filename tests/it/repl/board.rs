@@ -300,7 +300,7 @@ proptest! {
     fn no_line_is_ever_wider_than_the_screen(
         title in "[a-z日本語ｗ👩‍👩‍👧🇩🇪é\\t ]{0,60}", said in "\\PC{0,200}", size in (1_u16..130, 1_u16..40), keys in "[a-zA-G0-9 ]{0,12}",
     ) {
-        let look = Look { color: true };
+        let look = Look { color: true, ..Look::PLAIN };
         let mut board = Board::new(look, PathBuf::from("/work"), size);
         let mut all = rows();
         all[0].title.clone_from(&title);

@@ -3,9 +3,12 @@
 use proptest::prelude::*;
 use tillerman::terminal::Look;
 use tillerman::terminal::markdown::Markdown;
+use tillerman::terminal::theme::Theme;
 use tillerman::terminal::wrap::columns;
 
-const COLORED: Look = Look { color: true };
+use crate::cli::wait_until;
+
+const COLORED: Look = Look { color: true, ..Look::PLAIN };
 
 /// All lines of a text.
 pub(super) fn lines(text: &str, look: Look, room: usize) -> Vec<String> {
@@ -73,6 +76,18 @@ fn nothing_in_an_answer_reaches_the_terminal() {
         assert!(!shown.chars().any(|one| one.is_control() && one != '\n'), "{shown:?}");
         assert!(shown.contains("\\u{202e}"), "{shown}");
     }
+}
+
+#[test]
+fn code_has_the_colours_of_its_language_once_they_are_there() {
+    let code = "```rust\nlet a = \"x\"; // note\n```";
+    let line = "  \u{1b}[35mlet\u{1b}[0m a = \u{1b}[32m\"x\"\u{1b}[0m; \u{1b}[2m// note\u{1b}[0m";
+    wait_until("the grammars to be loaded", || lines(code, COLORED, 60) == [line]);
+    let dark = Look { theme: Theme::Dark, ..COLORED };
+    assert_eq!(lines("```src/a.py\nNone\n```", dark, 60), ["  \u{1b}[38;5;173mNone\u{1b}[0m"]);
+    assert_eq!(lines("```nonsense\nlet a\n```", COLORED, 60), ["  let a"]);
+    assert_eq!(lines("```sh,ignore\n# note\n```", COLORED, 60), ["  \u{1b}[2m# note\u{1b}[0m"]);
+    assert_eq!(plain(code, 60), "  let a = \"x\"; // note");
 }
 
 #[test]
