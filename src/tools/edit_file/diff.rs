@@ -1,4 +1,4 @@
-//! An edit as people read it: a unified diff without lines around, and how many lines came and went.
+//! An edit as people read it: a unified diff with few lines around, and how many lines came and went.
 
 use serde_json::json;
 
@@ -7,6 +7,8 @@ use crate::tool::ToolOutput;
 
 /// Lines of the diff kept in the details.
 const DIFF: usize = 80;
+/// Lines around a change.
+const AROUND: usize = 2;
 /// Lines named to the model.
 const LINES: usize = 8;
 
@@ -37,7 +39,7 @@ pub(super) fn told(path: &str, text: &str, found: &[Found]) -> ToolOutput {
             format!("in {} places, lines {}{more}", hunks.len(), lines.join(", "))
         }
     };
-    let details = json!({ "line": line, "added": added, "removed": removed, "diff": unified(path, &hunks) });
+    let details = json!({ "line": line, "added": added, "removed": removed, "diff": unified(path, text, &hunks) });
     ToolOutput::new(format!("Edited {path} {places} (+{added} -{removed})"), details)
 }
 
@@ -83,18 +85,30 @@ fn trimmed<'a>(line: usize, old: &'a str, new: &str) -> Hunk<'a> {
     Hunk { line: line + same, old: old[..old.len() - ends].to_vec(), new }
 }
 
-fn unified(path: &str, hunks: &[Hunk<'_>]) -> String {
+fn unified(path: &str, text: &str, hunks: &[Hunk<'_>]) -> String {
     let mut lines = vec![format!("--- a/{path}"), format!("+++ b/{path}")];
-    let mut shift = 0;
-    for hunk in hunks {
-        let (old, new) = (hunk.old.len(), hunk.new.len());
+    let (mut shift, mut done, mut reached) = (0, 1, text);
+    for (at, hunk) in hunks.iter().enumerate() {
+        // What stands before the next hunk is shown once.
+        let before = AROUND.min(hunk.line - done);
+        let next = hunks.get(at + 1).map_or(usize::MAX, |next| next.line);
+        let mut rest = reached.split_inclusive('\n').skip(hunk.line - before - done);
+        let lead: Vec<&str> = rest.by_ref().take(before).collect();
+        let end = hunk.line + hunk.old.len();
+        let trail: Vec<&str> = rest.skip(hunk.old.len()).take(AROUND.min(next - end)).collect();
+        let around = lead.len() + trail.len();
+        let (old, new) = (hunk.old.len() + around, hunk.new.len() + around);
         // A side without lines is named by the line before it.
         let side = |line: usize, count: usize| format!("{},{count}", line.saturating_sub(usize::from(count == 0)));
-        let there = hunk.line.saturating_add_signed(shift);
-        lines.push(format!("@@ -{} +{} @@", side(hunk.line, old), side(there, new)));
+        let (here, there) = (hunk.line - before, (hunk.line - before).saturating_add_signed(shift));
+        lines.push(format!("@@ -{} +{} @@", side(here, old), side(there, new)));
+        lead.iter().for_each(|line| push(&mut lines, ' ', line));
         hunk.old.iter().for_each(|line| push(&mut lines, '-', line));
         hunk.new.iter().for_each(|line| push(&mut lines, '+', line));
-        shift += new as isize - old as isize;
+        trail.iter().for_each(|line| push(&mut lines, ' ', line));
+        shift += hunk.new.len() as isize - hunk.old.len() as isize;
+        let passed: usize = reached.split_inclusive('\n').take(end + trail.len() - done).map(str::len).sum();
+        (done, reached) = (end + trail.len(), &reached[passed..]);
     }
     if lines.len() > DIFF {
         let more = lines.len() - DIFF;

@@ -66,8 +66,7 @@ async fn an_edit_is_shown_to_people_as_a_diff() {
     bench.text("write_file", json!({ "path": "f", "content": "a\nb\nc\n" })).await;
     let args = json!({ "path": "f", "old_text": "a\nb\nc", "new_text": "a\nx\ny\nc" });
     let output = bench.call("edit_file", args).await.unwrap();
-    let expected =
-        json!({ "line": 2, "added": 2, "removed": 1, "diff": "--- a/f\n+++ b/f\n@@ -2,1 +2,2 @@\n-b\n+x\n+y\n" });
+    let expected = json!({ "line": 2, "added": 2, "removed": 1, "diff": "--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n" });
     assert_eq!(output.details, expected);
 }
 
@@ -157,7 +156,7 @@ async fn the_diff_of_several_edits_turns_the_old_text_into_the_new() {
     let output = bench.call("edit_file", json!({ "path": "f", "edits": edits })).await.unwrap();
     assert_eq!(bench.get("f"), "0\n1\n2\n5\n#sixty\n6½\n7\n9");
     let diff = output.details["diff"].as_str().unwrap();
-    let expected = "--- a/f\n+++ b/f\n@@ -0,0 +1,1 @@\n+0\n@@ -3,2 +3,0 @@\n-3\n-4\n@@ -6,1 +5,2 @@\n-6 six\n+#sixty\n+6½\n\
-                    @@ -8,1 +8,1 @@\n-8\n\\ No newline at end of file\n+9\n\\ No newline at end of file\n";
+    let expected = "--- a/f\n+++ b/f\n@@ -1,2 +1,3 @@\n+0\n 1\n 2\n@@ -3,3 +4,1 @@\n-3\n-4\n 5\n@@ -6,2 +5,3 @@\n-6 six\n+#sixty\n\
+                    +6½\n 7\n@@ -8,1 +8,1 @@\n-8\n\\ No newline at end of file\n+9\n\\ No newline at end of file\n";
     assert_eq!(diff, expected);
 }

@@ -1,6 +1,6 @@
 //! The tools `read_file` and `write_file`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tillerman::message::RawArgs;
 
 use super::Bench;
@@ -79,6 +79,26 @@ async fn s0_41_s0_42_writing_makes_folders_and_says_whether_the_file_is_new() {
         ("Wrote a/b/c.txt (2 lines, 8 bytes)", &json!(false))
     );
     assert_eq!(bench.get("a/b/c.txt"), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn what_is_written_over_is_shown_to_people_as_a_diff() {
+    let bench = Bench::new();
+    let write = async |content: &str| {
+        let args = json!({ "path": "f", "content": content });
+        let details = bench.call("write_file", args).await.unwrap().details;
+        (details["added"].clone(), details["removed"].clone(), details["diff"].as_str().map(str::to_owned))
+    };
+    let told = |added: u64, removed: u64, diff: &str| {
+        (json!(added), json!(removed), Some(format!("--- a/f\n+++ b/f\n{diff}")))
+    };
+    assert_eq!(write("a\nb\nc\nd\n").await, told(4, 0, "@@ -0,0 +1,4 @@\n+a\n+b\n+c\n+d\n"));
+    assert_eq!(write("a\nb\nc\nx\n").await, told(1, 1, "@@ -2,3 +2,3 @@\n b\n c\n-d\n+x\n"));
+    let (added, removed, diff) = write(&"line\n".repeat(300)).await;
+    assert_eq!((added, removed), (json!(300), json!(4)));
+    assert!(diff.unwrap().ends_with("+line\n… 227 more lines\n"));
+    bench.put("f", b"caf\xe9\n");
+    assert_eq!(write("a\n").await, (Value::Null, Value::Null, None), "what is no text is not compared");
 }
 
 #[tokio::test]
