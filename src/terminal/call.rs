@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::clean::clean;
-use super::wrap::{Stream, cut, wrapped};
-use super::{Look, story};
+use super::clean::{clean, one_line};
+use super::wrap::{Stream, cut};
+use super::{Look, diff, ink, story};
 use crate::message::{CallId, ToolCall, ToolResult};
 
 /// A call that runs longer than this is told once before it ends, where nothing is drawn anew.
@@ -19,6 +19,10 @@ const OUTPUT: usize = 20;
 const LINE: usize = 4096;
 /// Lines of a call that is shown in full.
 const FULL: usize = 500;
+/// Lines of what a call changed.
+const CHANGES: usize = 12;
+/// Lines of what a failed call said.
+const SAID: usize = 5;
 
 /// A call that runs.
 pub(super) struct Call {
@@ -52,6 +56,11 @@ impl Call {
 
     pub(super) fn is(&self, id: &CallId) -> bool {
         self.call.id == *id
+    }
+
+    /// Lines of its output stand on the screen.
+    pub(super) fn has_told(&self) -> bool {
+        self.lines > 0
     }
 
     /// Takes a piece of its output.
@@ -111,7 +120,7 @@ impl Last {
         if self.begun.len() + piece.len() > LINE {
             self.begun.clear();
         }
-        self.begun.push_str(capped(piece));
+        self.begun.push_str(tail(piece));
     }
 
     fn line(&self) -> &str {
@@ -120,7 +129,7 @@ impl Last {
 }
 
 /// The end of a piece, as much as is kept of a line.
-fn capped(piece: &str) -> &str {
+fn tail(piece: &str) -> &str {
     let mut from = piece.len().saturating_sub(LINE);
     while !piece.is_char_boundary(from) {
         from += 1;
@@ -129,24 +138,42 @@ fn capped(piece: &str) -> &str {
 }
 
 impl Done {
+    /// The line that tells it.
+    pub(super) fn line(&self, look: Look, width: usize) -> String {
+        story::outcome(look, &self.call, &self.result, self.took, width)
+    }
+
+    /// What it changed in a file, the first lines of it; `hint` says how the others are seen.
+    pub(super) fn changes(&self, look: Look, width: usize, hint: &str) -> Vec<String> {
+        let Some(diff) = self.result.details["diff"].as_str() else { return vec![] };
+        capped(diff::lines(diff, look, width), CHANGES, look, hint)
+    }
+
+    /// What a call that did not end well said first, beside what its line tells.
+    pub(super) fn failure(&self, look: Look, width: usize, hint: &str) -> Vec<String> {
+        let Some(told) = story::fault(&self.result) else { return vec![] };
+        let output = clean(&self.result.output);
+        let said = output.lines().filter(|line| !line.trim().is_empty() && one_line(line) != told);
+        let shown = |line: &str| look.dim(format!("│ {}", cut(line.trim_end(), width.saturating_sub(2))));
+        capped(said.map(shown).collect(), SAID, look, hint)
+    }
+
     /// The call in full: what was asked, what was answered.
     pub(super) fn full(&self, look: Look, width: usize) -> Vec<String> {
-        let mut lines = vec![story::outcome(look, &self.call, &self.result, self.took, width)];
         let room = width.saturating_sub(2);
-        lines.extend(
-            self.asked().iter().flat_map(|text| wrapped(text, room)).map(|line| format!("  {}", look.dim(line))),
-        );
+        let fitted =
+            |text: &str| -> Vec<String> { clean(text).lines().flat_map(|line| ink::fitted(line, room, 0)).collect() };
+        let mut lines = vec![self.line(look, width)];
+        lines.extend(self.asked().iter().flat_map(|text| fitted(text)).map(|line| format!("  {}", look.dim(line))));
+        if let Some(diff) = self.result.details["diff"].as_str() {
+            lines.extend(diff::lines(diff, look, width));
+        }
         let output = self.result.output.trim_end();
         if output.is_empty() {
             lines.push(look.dim("  (no output)"));
         }
-        lines.extend(wrapped(output, room).into_iter().map(|line| format!("  {}", cut(&line, room))));
-        let more = lines.len().saturating_sub(FULL);
-        if more > 0 {
-            lines.truncate(FULL);
-            lines.push(look.dim(format!("  … {more} more lines")));
-        }
-        lines
+        lines.extend(fitted(output).into_iter().map(|line| format!("  {line}")));
+        capped(lines, FULL, look, "")
     }
 
     /// The arguments, one text for each: `timeout: 5`; as they were written where they are no JSON.
@@ -160,4 +187,15 @@ impl Done {
         };
         fields.iter().map(said).collect()
     }
+}
+
+/// No more than so many lines, and how many there are beside them.
+fn capped(mut lines: Vec<String>, most: usize, look: Look, hint: &str) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    if more > 0 {
+        lines.truncate(most);
+        let plural = if more == 1 { "" } else { "s" };
+        lines.push(look.dim(format!("  … {more} more line{plural}{hint}")));
+    }
+    lines
 }

@@ -71,14 +71,14 @@ pub(super) fn written(line: &[Piece], look: Look) -> String {
     out
 }
 
-/// One sign of a line, as a reader counts.
-struct Sign<'a> {
+/// One sign of a line, as a reader counts, with its style.
+struct Sign<'a, S> {
     text: &'a str,
-    ink: Ink,
+    style: S,
     width: usize,
 }
 
-impl Sign<'_> {
+impl<S> Sign<'_, S> {
     fn is_space(&self) -> bool {
         self.text == " "
     }
@@ -87,24 +87,82 @@ impl Sign<'_> {
 /// The line in parts that are no wider than the width: broken at spaces, beside wide signs, and within what is too long.
 /// Spaces at a break go; nothing else does. Nothing is one empty part.
 pub(super) fn flow(line: &[Piece], width: usize) -> Vec<Line> {
-    let signs: Vec<Sign<'_>> = line.iter().flat_map(signs).collect();
-    let mut rest = signs.as_slice();
+    let signs: Vec<_> = line.iter().flat_map(|piece| signs(&piece.text, piece.ink)).collect();
+    parts(&signs, width, width).into_iter().map(joined).collect()
+}
+
+/// The line cut to the width, with `…` where something is missing.
+pub(super) fn clipped(line: &[Piece], room: usize) -> Line {
+    if width(line) <= room {
+        return line.to_vec();
+    }
+    let signs: Vec<_> = line.iter().flat_map(|piece| signs(&piece.text, piece.ink)).collect();
+    let mut used = 1;
+    let fits = signs.iter().take_while(|sign| {
+        used += sign.width;
+        used <= room
+    });
+    let count = fits.count();
+    let mut line = joined(&signs[..count]);
+    line.push(piece("…", Ink::DIM));
+    line
+}
+
+/// A line that is written already, in parts that are no wider than the width; those after the first hang by so many columns.
+pub(super) fn fitted(line: &str, width: usize, hang: usize) -> Vec<String> {
+    let runs = runs(line);
+    if runs.iter().map(|(_, text)| text.width()).sum::<usize>() <= width {
+        return vec![line.to_owned()];
+    }
+    let signs: Vec<_> = runs.into_iter().flat_map(|(sgr, text)| signs(text, sgr)).collect();
     let mut lines = Vec::new();
-    while !rest.is_empty() || lines.is_empty() {
-        let (now, later) = rest.split_at(part(rest, width.max(2)));
-        lines.push(joined(now));
-        let spaces = later.iter().take_while(|sign| sign.is_space()).count();
-        rest = &later[spaces..];
+    for part in parts(&signs, width, width.saturating_sub(hang)) {
+        let mut out = " ".repeat(if lines.is_empty() { 0 } else { hang });
+        for run in part.chunk_by(|one, next| one.style == next.style) {
+            let sgr = run.first().map_or("", |sign| sign.style);
+            let end = if sgr.is_empty() { "" } else { "\x1b[0m" };
+            out.push_str(sgr);
+            out.extend(run.iter().map(|sign| sign.text));
+            out.push_str(end);
+        }
+        lines.push(out);
     }
     lines
 }
 
-fn signs(piece: &Piece) -> impl Iterator<Item = Sign<'_>> {
-    piece.text.graphemes(true).map(|text| Sign { text, ink: piece.ink, width: text.width() })
+/// The texts of a line that is written already, each with the sequence that colours it.
+fn runs(line: &str) -> Vec<(&str, &str)> {
+    let (mut rest, mut sgr) = (line, "");
+    let mut runs = Vec::new();
+    while let Some((begin, end)) = rest.find("\x1b[").and_then(|at| Some((at, at + rest[at..].find('m')?))) {
+        runs.push((sgr, &rest[..begin]));
+        sgr = Some(&rest[begin..=end]).filter(|sgr| *sgr != "\x1b[0m").unwrap_or_default();
+        rest = &rest[end + 1..];
+    }
+    runs.push((sgr, rest));
+    runs
+}
+
+fn signs<'a, S: Copy>(text: &'a str, style: S) -> impl Iterator<Item = Sign<'a, S>> {
+    text.graphemes(true).map(move |text| Sign { text, style, width: text.width() })
+}
+
+/// Parts of a line: the first and the others have so many columns.
+fn parts<'s, 'a, S>(signs: &'s [Sign<'a, S>], first: usize, others: usize) -> Vec<&'s [Sign<'a, S>]> {
+    let mut rest = signs;
+    let mut parts = Vec::new();
+    while !rest.is_empty() || parts.is_empty() {
+        let width = if parts.is_empty() { first } else { others };
+        let (now, later) = rest.split_at(part(rest, width.max(2)));
+        let end = now.iter().rposition(|sign| !sign.is_space()).map_or(0, |last| last + 1);
+        parts.push(if later.is_empty() { now } else { &now[..end] });
+        rest = &later[later.iter().take_while(|sign| sign.is_space()).count()..];
+    }
+    parts
 }
 
 /// How many signs make the next part; at least one, where there is one.
-fn part(signs: &[Sign<'_>], width: usize) -> usize {
+fn part<S>(signs: &[Sign<'_, S>], width: usize) -> usize {
     let indent = signs.iter().take_while(|sign| sign.is_space()).count();
     let (mut used, mut last) = (0, None);
     for (at, sign) in signs.iter().enumerate() {
@@ -120,7 +178,7 @@ fn part(signs: &[Sign<'_>], width: usize) -> usize {
 }
 
 /// Whether a line may end between two signs.
-fn may_break(before: &Sign<'_>, after: &Sign<'_>) -> bool {
+fn may_break<S>(before: &Sign<'_, S>, after: &Sign<'_, S>) -> bool {
     const NOT_FIRST: &str = "，。、；：？！）》」』】〉’”…·～ー々";
     const NOT_LAST: &str = "（《「『【〈‘“";
     match (before.is_space(), after.is_space()) {
@@ -135,14 +193,10 @@ fn may_break(before: &Sign<'_>, after: &Sign<'_>) -> bool {
     }
 }
 
-/// Signs as pieces again, without spaces at the end.
-fn joined(signs: &[Sign<'_>]) -> Line {
-    let mut line: Line = Vec::new();
-    for sign in signs {
-        match line.last_mut() {
-            Some(piece) if piece.ink == sign.ink => piece.text.push_str(sign.text),
-            _ => line.push(piece(sign.text, sign.ink)),
-        }
-    }
-    line
+/// Signs as pieces again.
+fn joined(signs: &[Sign<'_, Ink>]) -> Line {
+    let runs = signs.chunk_by(|one, next| one.style == next.style);
+    let joined =
+        |run: &[Sign<'_, Ink>]| Some(piece(run.iter().map(|sign| sign.text).collect::<String>(), run.first()?.style));
+    runs.filter_map(joined).collect()
 }

@@ -4,6 +4,7 @@
 mod call;
 pub mod clean;
 pub mod crew;
+mod diff;
 pub mod exit;
 mod ink;
 pub mod markdown;

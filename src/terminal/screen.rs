@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::call::Done;
 use super::clean::one_line;
+use super::ink::fitted;
 use super::voice::{Manner, Voice, seen};
 use super::{Look, story};
 use crate::event::AgentEvent;
@@ -14,6 +15,9 @@ use crate::task::TaskId;
 
 /// Columns that the name of a watched worker takes.
 const ASIDE: usize = 8;
+
+/// Columns by which a line that is broken hangs.
+const HANG: usize = 2;
 
 /// Whether the main agent's words are among the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +78,16 @@ impl Screen {
         self.watched.as_ref().map(|(task, _)| *task)
     }
 
-    /// The lines that a piece of news is worth.
+    /// The lines that a piece of news is worth, no wider than the screen where the main agent's words are shown.
     pub fn show(&mut self, envelope: &Envelope) -> Vec<String> {
+        let lines = self.told(envelope);
+        match self.texts {
+            Texts::Shown => lines.iter().flat_map(|line| fitted(line, self.width, HANG)).collect(),
+            Texts::Hidden => lines,
+        }
+    }
+
+    fn told(&mut self, envelope: &Envelope) -> Vec<String> {
         match (&envelope.source, &envelope.news) {
             (Source::Main { .. }, News::Agent(AgentEvent::Text { .. } | AgentEvent::Replied { .. }))
                 if self.texts == Texts::Hidden =>
@@ -83,7 +95,7 @@ impl Screen {
                 vec![]
             }
             (Source::Main { .. }, News::Agent(event)) => {
-                let lines = self.main.tell(event, self.manner(self.width));
+                let lines = self.main.tell(event, self.manner(self.width, self.texts == Texts::Shown));
                 self.done = self.main.done.take().or(self.done.take());
                 lines
             }
@@ -130,16 +142,17 @@ impl Screen {
     /// streams and is not final yet, and the calls that run, with their time and the last line of their output.
     pub fn live(&self, rows: usize) -> Vec<String> {
         let mut lines = match self.texts {
-            Texts::Shown => self.main.pending(self.manner(self.width), rows),
+            Texts::Shown => self.main.pending(self.manner(self.width, true), rows),
             Texts::Hidden => vec![],
         };
-        let mut calls = self.main.running(self.manner(self.width));
+        let mut calls = self.main.running(self.manner(self.width, true));
         if let Some((task, voice)) = &self.watched {
             let named = self.named.then_some(*task);
-            let running = voice.running(self.manner(self.width.saturating_sub(ASIDE)));
+            let running = voice.running(self.manner(self.width.saturating_sub(ASIDE), true));
             calls.extend(running.iter().map(|line| aside(self.look, named, line)));
         }
         lines.extend(calls);
+        let mut lines: Vec<String> = lines.iter().flat_map(|line| fitted(line, self.width, HANG)).collect();
         lines.split_off(lines.len().saturating_sub(rows))
     }
 
@@ -148,7 +161,7 @@ impl Screen {
     pub fn set_thoughts(&mut self, open: bool) -> Vec<String> {
         let before = self.thoughts.replace(open);
         match (before, open) {
-            (Some(false), true) => self.main.unfold(self.manner(self.width)),
+            (Some(false), true) => self.main.unfold(self.manner(self.width, true)),
             _ => vec![],
         }
     }
@@ -161,8 +174,8 @@ impl Screen {
         }
     }
 
-    fn manner(&self, width: usize) -> Manner {
-        Manner { look: self.look, width, thoughts: self.thoughts }
+    fn manner(&self, width: usize, close: bool) -> Manner {
+        Manner { look: self.look, width, thoughts: self.thoughts, close }
     }
 
     /// The lines that time is worth where nothing is drawn anew: calls that run long, once. Call it about once a second.
@@ -193,7 +206,7 @@ impl Screen {
         if let AgentEvent::Noted { note, turn } = event {
             return vec![format!("{} {}", look.name(task), seen(look, note, *turn))];
         }
-        let manner = self.manner(self.width.saturating_sub(ASIDE));
+        let manner = self.manner(self.width.saturating_sub(ASIDE), true);
         match &mut self.watched {
             Some((watched, voice)) if *watched == task => {
                 let mut lines = voice.tell(event, manner);

@@ -11,7 +11,7 @@ use super::clean::one_line;
 use super::wrap::{columns, cut};
 use crate::message::{RawArgs, Spent, Tally, ToolCall, ToolResult};
 use crate::runtime::Permission;
-use crate::task::{Asked, Question, TaskReport, TaskStatus};
+use crate::task::{Asked, Question, TaskId, TaskReport, TaskStatus};
 
 /// Arguments that tell most about a call, best first.
 const TELLING: [&str; 12] =
@@ -41,21 +41,52 @@ pub fn call(call: &ToolCall, width: usize) -> String {
     cut(if argument.is_empty() { name } else { format!("{name} {argument}") }.as_str(), width)
 }
 
-/// `├ shell cargo test ✓ 1.2s`; a failure also says the first line of what the model was told, and a command that did not
-/// end well the last one, which says how it ended.
+/// `├ shell cargo test ✓ 1.2s`, `├ edit_file src/a.rs ✓ 0.1s +2 −1`; a failure also says what [`fault`] does.
 pub fn outcome(look: Look, asked: &ToolCall, result: &ToolResult, took: Duration, width: usize) -> String {
     let took = span(took);
-    let line = call(asked, width.saturating_sub(took.len() + 8).min(ARGUMENT));
-    let mut told = result.output.lines().map(one_line).filter(|line| !line.is_empty());
-    let said = match (result.is_error, ended_well(result)) {
-        (false, true) => return format!("{} {line} {} {}", look.dim("├"), look.good("✓"), look.dim(took)),
-        (false, false) => told.next_back(),
-        (true, _) => told.next(),
+    let changed = changed(look, result);
+    let taken = took.len() + 8 + if changed.is_empty() { 0 } else { 12 };
+    let line = dispatched(asked, result).unwrap_or_else(|| call(asked, ARGUMENT));
+    let line = cut(&line, width.saturating_sub(taken).min(ARGUMENT));
+    let Some(said) = fault(result) else {
+        return format!("{} {line} {} {}{changed}", look.dim("├"), look.good("✓"), look.dim(took));
     };
-    let said = said.unwrap_or_default();
     let room = width.saturating_sub(columns(&line) + took.len() + 8);
     let said = if room > 12 { format!(" · {}", cut(&said, room)) } else { String::new() };
     format!("{} {line} {} {}{}", look.dim("├"), look.bad("✗"), look.dim(took), look.dim(said))
+}
+
+/// What tells that a call did not go well: the first line of what the model was told, or the last one of a command that did
+/// not end well, which says how it ended. `None` when it went well.
+pub(super) fn fault(result: &ToolResult) -> Option<String> {
+    let mut told = result.output.lines().map(one_line).filter(|line| !line.is_empty());
+    let said = match (result.is_error, ended_well(result)) {
+        (false, true) => return None,
+        (false, false) => told.next_back(),
+        (true, _) => told.next(),
+    };
+    Some(said.unwrap_or_default())
+}
+
+/// `dispatch t_003 “speed up the parser”`.
+fn dispatched(asked: &ToolCall, result: &ToolResult) -> Option<String> {
+    let task: TaskId = result.output.split_whitespace().next()?.parse().ok()?;
+    let fields: Value = serde_json::from_str(&asked.args.0).ok()?;
+    let title =
+        ["title", "task"].iter().find_map(|key| fields[*key].as_str().filter(|text| !text.trim().is_empty()))?;
+    let line = title.lines().find(|line| !line.trim().is_empty())?;
+    (asked.name == "dispatch" && !result.is_error).then(|| format!("dispatch {task} “{}”", one_line(line)))
+}
+
+/// ` +2 −1`: lines that came and went; empty where that is not known.
+fn changed(look: Look, result: &ToolResult) -> String {
+    let count = |key: &str| result.details[key].as_u64();
+    match (count("added"), count("removed")) {
+        (Some(added), Some(removed)) => {
+            format!(" {} {}", look.good(format!("+{added}")), look.bad(format!("−{removed}")))
+        }
+        _ => String::new(),
+    }
 }
 
 /// As far as the details of a result know; those of most tools say nothing of it.

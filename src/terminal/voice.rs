@@ -8,7 +8,7 @@ use super::markdown::Markdown;
 use super::thought::Thought;
 use super::{Look, story};
 use crate::event::{AgentEvent, Ending};
-use crate::message::{CallId, Note};
+use crate::message::{CallId, Note, ToolResult};
 
 /// Columns that a streamed line leaves free.
 const MARGIN: usize = 4;
@@ -21,6 +21,15 @@ pub(super) struct Manner {
     pub(super) width: usize,
     /// Thoughts are open or folded; `None` shows none.
     pub(super) thoughts: Option<bool>,
+    /// With what calls changed, and what failed commands said.
+    pub(super) close: bool,
+}
+
+impl Manner {
+    /// Keys that open what is folded are there where thoughts are folded, too.
+    fn hint(self) -> &'static str {
+        if self.thoughts.is_some() { "; ctrl+o" } else { "" }
+    }
 }
 
 /// One source that is shown closely.
@@ -61,7 +70,10 @@ impl Voice {
             AgentEvent::Retrying { .. } => vec![],
             _ => self.thought_over(manner),
         };
-        lines.extend(self.told(event, manner.look, room));
+        match event {
+            AgentEvent::ToolFinished { result, took } => lines.extend(self.finished(result, *took, manner)),
+            event => lines.extend(self.told(event, manner.look, room)),
+        }
         lines
     }
 
@@ -101,20 +113,31 @@ impl Voice {
                 self.calls.iter_mut().filter(|ran| ran.is(call)).for_each(|ran| ran.hear(chunk));
                 vec![]
             }
-            AgentEvent::ToolFinished { result, took } => {
-                let Some(at) = self.calls.iter().position(|ran| ran.is(&result.call)) else { return vec![] };
-                let call = self.calls.remove(at).call;
-                let line = story::outcome(look, &call, result, *took, room);
-                self.done = Some(Done { call, result: result.clone(), took: *took });
-                vec![line]
-            }
             AgentEvent::Retrying { attempt, wait, why } => self.again(*attempt, *wait, why, look),
             AgentEvent::Noted { note, turn } => vec![format!("  {}", seen(look, note, *turn))],
             AgentEvent::Compacted { before, after, .. } => vec![story::compacted(look, *before, *after)],
             AgentEvent::Failed { why } => self.failure(why, look),
             AgentEvent::RunEnded { ending } => self.end(ending, look, room),
-            AgentEvent::Thinking { .. } | AgentEvent::Progressed { .. } | AgentEvent::TurnEnded { .. } => vec![],
+            AgentEvent::Thinking { .. }
+            | AgentEvent::ToolFinished { .. }
+            | AgentEvent::Progressed { .. }
+            | AgentEvent::TurnEnded { .. } => vec![],
         }
+    }
+
+    fn finished(&mut self, result: &ToolResult, took: Duration, manner: Manner) -> Vec<String> {
+        let Some(at) = self.calls.iter().position(|ran| ran.is(&result.call)) else { return vec![] };
+        let ran = self.calls.remove(at);
+        let told = ran.has_told();
+        let done = Done { call: ran.call, result: result.clone(), took };
+        let room = manner.width.saturating_sub(MARGIN);
+        let mut lines = vec![done.line(manner.look, room)];
+        if manner.close {
+            lines.extend(done.changes(manner.look, room, manner.hint()));
+            lines.extend(done.failure(manner.look, room, manner.hint()).into_iter().filter(|_| !told));
+        }
+        self.done = Some(done);
+        lines
     }
 
     fn think(&mut self, text: &str, manner: Manner) -> Vec<String> {
@@ -190,7 +213,7 @@ impl Voice {
 
     /// What it thinks and says and is not final yet.
     pub(super) fn pending(&self, manner: Manner, rows: usize) -> Vec<String> {
-        let Manner { look, width, thoughts } = manner;
+        let Manner { look, width, thoughts, .. } = manner;
         let room = width.saturating_sub(MARGIN);
         let mut lines = thoughts.map(|open| self.thought.pending(open, look, room)).unwrap_or_default();
         let text = self.text.pending(look, room, rows).into_iter().enumerate();

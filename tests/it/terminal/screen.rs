@@ -25,7 +25,7 @@ pub(super) fn main_source() -> Source {
     Source::Main { session: SessionId::new("s"), run: RunId(1) }
 }
 
-fn envelope(source: Source, news: News) -> Envelope {
+pub(super) fn envelope(source: Source, news: News) -> Envelope {
     Envelope { seq: 1, at: Timestamp::UNIX_EPOCH, source, news }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn finished(id: &str, output: &str, is_error: bool) -> AgentEvent {
     AgentEvent::ToolFinished { result, took: TOOK }
 }
 
-fn noted(text: &str) -> AgentEvent {
+pub(super) fn noted(text: &str) -> AgentEvent {
     AgentEvent::Noted { note: Note { id: NoteId(3), kind: NoteKind::Steer, text: text.into() }, turn: 2 }
 }
 
@@ -107,8 +107,8 @@ fn words_that_a_retry_voids_are_not_shown_later() {
         replied("again\n"),
     ];
     let lines = shown(&mut screen(Texts::Shown), &main_source(), events);
-    let retry = "⟳ attempt 2 in 2.0s · anthropic: overloaded · the answer begins anew";
-    assert_eq!(lines, ["● shown", retry, "● again"]);
+    let retry = ["⟳ attempt 2 in 2.0s · anthropic: overloaded · the answer", "  begins anew"];
+    assert_eq!(lines, ["● shown", retry[0], retry[1], "● again"]);
 }
 
 #[test]
