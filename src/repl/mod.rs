@@ -8,6 +8,7 @@ mod editor;
 pub mod line;
 mod look;
 mod out;
+pub mod painter;
 mod permit;
 pub mod roam;
 mod sheet;

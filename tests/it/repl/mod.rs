@@ -5,6 +5,7 @@ mod command;
 mod complete;
 mod hangup;
 mod line;
+mod painter;
 pub mod pty;
 mod roam;
 mod story;
