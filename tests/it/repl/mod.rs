@@ -2,6 +2,7 @@
 
 mod board;
 mod command;
+mod composer;
 mod complete;
 mod hangup;
 mod line;
