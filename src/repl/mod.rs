@@ -1,21 +1,26 @@
 //! The prompt: lines in, events out, neither ever in the other's way. What the agent does with a line is told in `runtime`.
 
+mod act;
 pub mod board;
 mod budget;
 pub mod command;
 pub mod complete;
 pub mod composer;
-mod editor;
-pub mod line;
+mod desk;
+mod keys;
 mod look;
 mod out;
 pub mod painter;
 pub mod panel;
 mod permit;
 pub mod roam;
+mod seat;
 mod sheet;
 mod shell;
+mod sight;
+mod strip;
 mod talk;
+mod typed;
 mod work;
 
 use std::io::{self, BufRead, IsTerminal, Read};
@@ -27,9 +32,11 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval};
 
-use self::editor::{Editor, Typed};
+use self::complete::Completer;
+use self::desk::Desk;
 use self::out::{Out, width};
-use self::talk::{Next, Talk};
+use self::talk::{Next, Place, Talk};
+use self::typed::Typed;
 use crate::runtime::{Envelope, Runtime};
 use crate::session::SessionId;
 use crate::terminal::Look;
@@ -67,42 +74,37 @@ pub async fn run(runtime: &Runtime, session: &SessionId, feed: Receiver<Envelope
     let mut signals = Signals::catch()?;
     let (typed, mut lines) = unbounded_channel();
     let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
-    let mut prompt = None;
+    let mut threads = None;
+    let completer = Completer::new(setup.root.clone());
     let (out, texts) = if at_terminal && !setup.dumb {
         runtime.can_ask(true);
         greet(runtime, session, &setup).await;
-        let editor = Editor::start(setup.history.clone(), setup.look.color, typed)?;
-        let (out, printing) = Out::above(editor.printer.clone(), editor.line.clone())?;
-        prompt = Some((editor, printing));
-        (out, Texts::Shown)
+        let (desk, taken) = Desk::take(setup.history.clone(), completer.clone(), setup.look, typed)?;
+        threads = Some(taken);
+        (Out::Above(desk), Texts::Shown)
     } else {
         Out::Plain.news(warnings(&setup)).await;
         read_plainly(typed)?;
         (Out::Plain, Texts::Hidden)
     };
     let screen = Screen::new(setup.look, width(), setup.root.clone(), texts);
-    let mut talk = Talk::new(runtime, session, screen, out, setup.root);
-    let editor = prompt.as_ref().map(|(editor, _)| editor);
+    let mut talk = Talk::new(runtime, session, screen, out, Place { root: setup.root, completer });
     // A script says its next line when the last is answered; a person may say it at once.
     let patient = !io::stdin().is_terminal();
-    let exit = hold(&mut talk, &mut lines, feed, Hold { signals: &mut signals, editor, patient }).await;
-    if let Some((editor, _)) = &mut prompt
-        && !editor.close().await
-    {
-        // There is no terminal any more to say goodbye to.
-        return Ok(exit);
-    }
+    let exit = hold(&mut talk, &mut lines, feed, Hold { signals: &mut signals, raw: threads.is_some(), patient }).await;
     talk.leave().await;
-    if let Some((_, printing)) = prompt {
-        // A panic of the thread has been reported by its own hook.
-        let _ = tokio::task::block_in_place(|| printing.join());
+    if let Some(threads) = &mut threads
+        && !threads.leave().await
+    {
+        tracing::warn!("the terminal takes nothing any more; it is left to itself");
     }
     Ok(exit)
 }
 
 struct Hold<'a> {
     signals: &'a mut Signals,
-    editor: Option<&'a Editor>,
+    /// Ctrl-C is a key.
+    raw: bool,
     patient: bool,
 }
 
@@ -113,6 +115,8 @@ async fn hold(
     mut feed: Receiver<Envelope>,
     with: Hold<'_>,
 ) -> Exit {
+    talk.redraw().await;
+    let completer = talk.completer.clone();
     let mut tick = interval(Duration::from_secs(1));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -121,20 +125,19 @@ async fn hold(
             biased;
             exit = with.signals.next() => match exit {
                 // At a terminal it is Ctrl-C in the moment in which no line is read: as good as on an empty line.
-                Exit::Interrupted if with.editor.is_some() => talk.act(Typed::Interrupt { empty: true }).await,
+                Exit::Interrupted if with.raw => talk.act(Typed::Interrupt { empty: true }).await,
                 exit => return exit,
             },
             news = feed.recv() => talk.hear(news).await,
             act = typed.recv(), if !waiting => talk.act(act.unwrap_or(Typed::End)).await,
             () = talk.settled(), if waiting => Next::GoOn,
+            () = completer.changed() => talk.renew(),
             _ = tick.tick() => talk.tick().await,
         };
-        if let Some(editor) = with.editor {
-            editor.show(talk.is_busy(), talk.countdown());
-        }
         if next == Next::Leave {
             return talk.exit().await;
         }
+        talk.redraw().await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a person says to calls that wait for their word.
 
 use super::command::Misread;
+use super::out::width;
 use super::talk::Talk;
 use crate::runtime::Word;
 
@@ -30,16 +31,33 @@ pub(super) fn deny(rest: &str) -> Said {
     }
 }
 
-/// A bare `y` or `n` while a call waits.
-pub(super) fn bare(line: &str) -> Option<Said> {
-    match line.trim() {
-        "y" | "Y" | "yes" => Some((None, Word::Once)),
-        "n" | "N" | "no" => Some((None, Word::No(String::new()))),
+/// A bare `y`, `a` or `n WHY` while a call waits: for the call that is shown.
+fn bare(line: &str) -> Option<Word> {
+    let (first, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+    match (first, rest.trim()) {
+        ("y" | "Y" | "yes", "") => Some(Word::Once),
+        ("a" | "A" | "always", "") => Some(Word::Always),
+        ("n" | "N" | "no", why) => Some(Word::No(why.to_owned())),
         _ => None,
     }
 }
 
 impl Talk<'_> {
+    /// Takes the line as a word to the call that is shown, where it is one; answers whether it was.
+    pub(super) async fn permitted(&mut self, line: &str) -> bool {
+        let Some(card) = self.sight.card() else { return false };
+        if line.trim() == "?" {
+            self.out.answer(self.sight.explain(self.look, width())).await;
+            return true;
+        }
+        let Some(word) = bare(line) else { return false };
+        match card {
+            Ok(id) => self.permit((Some(id), word)).await,
+            Err(why) => self.complain(why).await,
+        }
+        true
+    }
+
     pub(super) async fn permit(&mut self, (id, word): Said) {
         if let Err(error) = self.runtime.permit(id, word) {
             self.complain(error).await;

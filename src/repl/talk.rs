@@ -1,17 +1,17 @@
 //! One conversation at the prompt: what is typed is done, what happens is shown. Knows neither editor nor terminal.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::broadcast::error::RecvError;
 
 use super::command::{self, Input};
-use super::editor::Typed;
+use super::complete::Completer;
 use super::look::Looked;
 use super::out::{Out, width};
-use super::permit;
 use super::sheet;
 use super::shell::Shell;
+use super::sight::Sight;
 use crate::event::{AgentEvent, Ending};
 use crate::runtime::{Envelope, News, Runtime, SessionGone, Source, Steered, TaskRow};
 use crate::session::SessionId;
@@ -22,9 +22,6 @@ use crate::terminal::exit::Exit;
 use crate::terminal::screen::Screen;
 use crate::terminal::story;
 
-/// A second Ctrl-C within this time leaves.
-const TWICE: Duration = Duration::from_secs(1);
-
 /// What comes after an act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
@@ -32,29 +29,46 @@ pub(super) enum Next {
     Leave,
 }
 
+/// Where it is held.
+pub(super) struct Place {
+    /// Files are named from here, and commands of the person run here.
+    pub(super) root: PathBuf,
+    /// Knows what can be named.
+    pub(super) completer: Completer,
+}
+
 /// The conversation.
 pub(super) struct Talk<'a> {
     pub(super) runtime: &'a Runtime,
     /// Which conversation; another one may be gone over to.
     pub(super) session: SessionId,
-    screen: Screen,
+    pub(super) screen: Screen,
     pub(super) out: Out,
     pub(super) root: PathBuf,
+    /// Knows what can be named.
+    pub(super) completer: Completer,
     pub(super) look: Look,
     pub(super) busy: bool,
     /// Something was said and not everything that came of it is over.
     pub(super) waiting: bool,
-    interrupted: Option<Instant>,
-    shell: Option<Shell>,
+    /// When Ctrl-C was pressed last, and how often in a row.
+    pub(super) interrupted: Option<(Instant, usize)>,
+    pub(super) shell: Option<Shell>,
     exit: Exit,
     /// Where only looked at: what was shown already of the conversation of another process.
     pub(super) looked: Option<Looked>,
+    /// What is drawn around the line.
+    pub(super) sight: Sight,
+    /// Thoughts are shown as they come.
+    pub(super) thoughts: bool,
 }
 
 impl<'a> Talk<'a> {
-    pub(super) fn new(runtime: &'a Runtime, session: &SessionId, screen: Screen, out: Out, root: PathBuf) -> Talk<'a> {
+    pub(super) fn new(runtime: &'a Runtime, session: &SessionId, screen: Screen, out: Out, place: Place) -> Talk<'a> {
+        let Place { root, completer } = place;
         let look = screen.look();
         let (busy, waiting, interrupted, shell, exit) = (false, false, None, None, Exit::Done);
+        let sight = Sight::new();
         let looked = runtime.looking().map(|_| Looked::now(runtime));
         Talk {
             runtime,
@@ -62,6 +76,7 @@ impl<'a> Talk<'a> {
             screen,
             out,
             root,
+            completer,
             look,
             busy,
             waiting,
@@ -69,16 +84,32 @@ impl<'a> Talk<'a> {
             shell,
             exit,
             looked,
+            sight,
+            thoughts: false,
         }
-    }
-
-    pub(super) fn is_busy(&self) -> bool {
-        self.busy
     }
 
     /// How long the current run still waits before it asks its model again, in the words of the prompt.
     pub(super) fn countdown(&self) -> Option<String> {
         self.screen.wait().map(|left| format!("⟳ {}", story::whole(left)))
+    }
+
+    /// What is not final yet, in so many rows.
+    pub(super) fn live(&self, rows: usize) -> Vec<String> {
+        self.screen.live(rows)
+    }
+
+    /// A command of the person's own runs.
+    pub(super) fn is_in_shell(&self) -> bool {
+        self.shell.as_ref().is_some_and(|shell| !shell.is_over())
+    }
+
+    /// What can be named has changed.
+    pub(super) fn renew(&self) -> Next {
+        if let Out::Above(desk) = &self.out {
+            desk.renew();
+        }
+        Next::GoOn
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -109,6 +140,7 @@ impl<'a> Talk<'a> {
                 self.screen.set_width(width());
                 let lines = self.screen.show(&envelope);
                 self.out.news(lines).await;
+                self.note(&envelope.news);
                 if let (Source::Main { .. }, News::Agent(event)) = (&envelope.source, &envelope.news) {
                     self.follow(event).await;
                 }
@@ -128,29 +160,7 @@ impl<'a> Talk<'a> {
         let lines = self.screen.tick();
         self.out.news(lines).await;
         self.look_on().await;
-        Next::GoOn
-    }
-
-    pub(super) async fn act(&mut self, typed: Typed) -> Next {
-        match typed {
-            Typed::Line(line) => return self.line(&line).await,
-            Typed::FollowUp(line) if line.trim().is_empty() => {}
-            Typed::FollowUp(line) => {
-                self.out.news([format!(" > {}", clean(&line))]).await;
-                self.follow_up(line).await;
-            }
-            Typed::Stop => self.stop(true).await,
-            Typed::Interrupt { empty: false } => self.interrupted = None,
-            Typed::Interrupt { empty: true } => {
-                if self.interrupted.is_some_and(|before| before.elapsed() < TWICE) {
-                    return Next::Leave;
-                }
-                self.interrupted = Some(Instant::now());
-                self.stop(false).await;
-                self.out.news([self.look.dim("Ctrl-C again leaves")]).await;
-            }
-            Typed::End => return Next::Leave,
-        }
+        self.sight.stale = true;
         Next::GoOn
     }
 
@@ -202,9 +212,11 @@ impl<'a> Talk<'a> {
         };
     }
 
-    async fn line(&mut self, line: &str) -> Next {
-        if let Some(said) = permit::bare(line).filter(|_| self.runtime.is_asking()) {
-            self.permit(said).await;
+    pub(super) async fn line(&mut self, line: &str) -> Next {
+        if !line.trim().is_empty() {
+            self.say_again(line).await;
+        }
+        if self.permitted(line).await {
             return Next::GoOn;
         }
         match command::read(line) {
@@ -295,7 +307,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    async fn follow_up(&mut self, text: String) {
+    pub(super) async fn follow_up(&mut self, text: String) {
         self.typed_here(&text);
         match self.runtime.follow_up_main(&self.session, text).await {
             Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
@@ -305,20 +317,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Ends the person's own command, else the current run; `told` also says so when there is neither.
-    async fn stop(&mut self, told: bool) {
-        if let Some(shell) = self.shell.take_if(|shell| !shell.is_over()) {
-            return shell.end().await;
-        }
-        match self.runtime.abort_main(&self.session).await {
-            Ok(true) => {}
-            Ok(false) if told => self.out.news([self.look.dim("nothing to stop; /abort t_001 stops a worker")]).await,
-            Ok(false) => {}
-            Err(error) => self.complain(error).await,
-        }
-    }
-
-    async fn attach(&mut self, task: Option<TaskId>) {
+    pub(super) async fn attach(&mut self, task: Option<TaskId>) {
         let Some(id) = task else {
             if let Some(before) = self.screen.watched() {
                 self.screen.watch(None);
@@ -348,7 +347,7 @@ impl<'a> Talk<'a> {
 
     /// One command at a time; the next waits for nobody, it is refused.
     async fn shell(&mut self, text: String) {
-        if self.shell.as_ref().is_some_and(|shell| !shell.is_over()) {
+        if self.is_in_shell() {
             return self.complain("a command is still running; Esc stops it").await;
         }
         let shell = Shell::start(text, self.root.clone(), self.out.clone(), self.look);

@@ -2,10 +2,9 @@
 
 mod board;
 mod command;
-mod composer;
 mod complete;
+mod composer;
 mod hangup;
-mod line;
 mod painter;
 pub mod pty;
 mod roam;

@@ -56,8 +56,8 @@ impl Terminal {
         let screen = Arc::new(Screen { parser, answer: Mutex::default(), drawn: Condvar::new() });
         let output = pair.master.try_clone_reader().unwrap();
         let input: Input = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
-        let (shown, answers) = (screen.clone(), input.clone());
-        thread::spawn(move || draw(output, &shown, &answers));
+        let shown = screen.clone();
+        thread::spawn(move || draw(output, &shown));
         Terminal { child, input, screen, _master: pair.master }
     }
 
@@ -76,12 +76,13 @@ impl Terminal {
     pub fn say(&self, line: &str) {
         self.type_keys(line);
         let end: String = line.chars().rev().take(30).collect::<Vec<_>>().into_iter().rev().collect();
-        self.wait_until(&format!("{end:?} in the prompt"), |screen| input_line(screen).ends_with(&end));
+        self.wait_until(&format!("{end:?} in the prompt"), |_| {
+            self.cursor_line().0.trim_end().ends_with(end.trim_end())
+        });
         self.type_keys("\r");
     }
 
-    /// Waits until the text stands on the screen, or was drawn since the last key: where an answer to the question for
-    /// the cursor took over two seconds, the editor draws its prompt over the lines before it.
+    /// Waits until the text stands on the screen, or was drawn since the last key.
     pub fn wait_for(&self, text: &str) {
         let was_drawn = || String::from_utf8_lossy(&self.screen.answer.lock().unwrap()).contains(text);
         self.wait_until(text, |screen| screen.contains(text) || was_drawn());
@@ -94,6 +95,11 @@ impl Terminal {
             let (line, column) = self.cursor_line();
             (line.trim_end().to_owned(), column) == empty
         });
+    }
+
+    /// Waits until no run goes on, whatever stands in the prompt.
+    pub fn wait_for_prompt_free(&self) {
+        self.wait_until("no run", |screen| !screen.contains("esc stop"));
     }
 
     /// Waits until the screen is as wanted, and shows it when it never is.
@@ -166,11 +172,6 @@ impl Drop for Terminal {
     }
 }
 
-/// The last row that is not empty: there the prompt is.
-fn input_line(screen: &str) -> &str {
-    screen.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default()
-}
-
 impl Screen {
     fn parser(&self) -> MutexGuard<'_, vt100::Parser> {
         self.parser.lock().unwrap()
@@ -188,24 +189,10 @@ impl Screen {
     }
 }
 
-/// Draws what the program writes, and answers when it asks where the cursor is.
-fn draw(mut output: Box<dyn Read + Send>, screen: &Screen, answers: &Input) {
+/// Draws what the program writes.
+fn draw(mut output: Box<dyn Read + Send>, screen: &Screen) {
     let mut bytes = [0; 4096];
-    let mut tail = Vec::new();
     while let Ok(count @ 1..) = output.read(&mut bytes) {
-        tail.extend_from_slice(&bytes[..count]);
-        // A question may come in pieces; what is drawn before it decides the answer.
-        while let Some(at) = tail.windows(4).position(|window| window == b"\x1b[6n") {
-            let rest = tail.split_off(at + 4);
-            screen.draw(&tail[..at]);
-            tail = rest;
-            let (row, column) = screen.parser().screen().cursor_position();
-            let mut input = answers.lock().unwrap();
-            let _ = write!(input, "\x1b[{};{}R", row + 1, column + 1).and_then(|()| input.flush());
-        }
-        let kept = (1..4).rev().find(|kept| tail.ends_with(&b"\x1b[6n"[..*kept])).unwrap_or(0);
-        let rest = tail.split_off(tail.len() - kept);
-        screen.draw(&tail);
-        tail = rest;
+        screen.draw(&bytes[..count]);
     }
 }

@@ -95,21 +95,29 @@ fn news_leave_the_half_typed_line_as_it_is() {
 }
 
 #[test]
-fn news_wait_for_a_line_above_which_they_cannot_be_printed() {
+fn news_come_above_a_line_of_several_rows() {
     let place = Place::new();
     let terminal = place.start(&[]);
     terminal.say(&format!("dispatch wait: {WAIT}"));
     terminal.wait_for("▶ t_001 wait");
     terminal.wait_for_prompt(" > ");
-    let long = "字".repeat(35);
-    terminal.type_keys(&long);
-    terminal.wait_for(&long);
+    let row = "字".repeat(38);
+    terminal.type_keys(&row);
+    terminal.type_keys(&row);
+    terminal.wait_until("two rows", |_| {
+        terminal.cursor_line() == (format!("   {row}"), 79) || terminal.cursor_line().1 == 3
+    });
     place.go();
-    let relayed = place.path().join(".tasks/t_001/.relayed");
-    terminal.wait_until("the agent has answered to the result", |_| relayed.exists());
-    assert!(!terminal.contents().contains("t_001 done"), "{}", terminal.contents());
+    terminal.wait_for("Done: the one step");
+    terminal.wait_for_prompt_free();
+    let screen = terminal.contents();
+    let rows: Vec<&str> = screen.lines().collect();
+    let news = rows.iter().position(|line| line.contains("✓ t_001 done")).unwrap();
+    let typed = rows.iter().position(|line| *line == format!(" > {row}")).unwrap();
+    assert!(news < typed && rows[typed + 1] == format!("   {row}"), "{screen}");
+    assert_eq!(screen.matches('字').count(), 76, "drawn once\n{screen}");
     terminal.type_keys("\u{3}");
-    terminal.wait_for("✓ t_001 done");
+    terminal.wait_for_prompt(" > ");
     terminal.type_keys("\u{4}");
     assert_eq!(terminal.wait_for_end(), 0);
 }
@@ -173,7 +181,7 @@ fn escape_stops_the_run_and_control_c_twice_leaves() {
     terminal.wait_for_prompt(" ↳ ");
     terminal.type_keys("\u{1b}");
     terminal.wait_for("■ stopped");
-    terminal.type_keys("\u{1b}");
+    terminal.say("/abort");
     terminal.wait_for("nothing to stop");
     terminal.type_keys("gone");
     terminal.wait_until("the line", |_| terminal.cursor_line().0 == " > gone");
