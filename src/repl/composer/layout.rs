@@ -43,8 +43,8 @@ pub(super) fn beside(text: &str, cursor: usize, width: usize, down: bool) -> Opt
     let (_, places) = laid(text, width);
     let (_, row, column) = *places.iter().find(|(at, ..)| *at >= cursor)?;
     let row = if down { row + 1 } else { row.checked_sub(1)? };
-    let near = places.iter().filter(|(_, other, beside)| *other == row && *beside <= column);
-    near.last().map(|(at, ..)| *at)
+    let mut near = places.iter().filter(|(_, other, beside)| *other == row && *beside <= column);
+    near.next_back().map(|(at, ..)| *at)
 }
 
 /// The rows, and row and column of each place in bytes.
