@@ -11,6 +11,7 @@ use crate::runtime::{Found, JobRow, Status, Summary, TaskDetail, TaskRow};
 use crate::session::SessionId;
 use crate::task::TaskStatus;
 use crate::terminal::clean::one_line;
+use crate::terminal::markdown::rendered;
 use crate::terminal::wrap::{columns, cut, wrapped};
 use crate::terminal::{Look, crew, story, tree};
 
@@ -161,8 +162,10 @@ fn spoken(message: &Message, look: Look, room: usize) -> Vec<String> {
     for block in &message.blocks {
         match block {
             Block::Text { text } => {
-                let text = wrapped(text.trim(), room);
-                let mark = if message.role == Role::User { look.bold(" >") } else { look.name("●") };
+                let (mark, text) = match message.role {
+                    Role::User => (look.bold(" >"), wrapped(text.trim(), room)),
+                    Role::Assistant => (look.name("●"), rendered(text.trim(), look, room)),
+                };
                 let begin = some(&text, EACH).into_iter().enumerate();
                 lines.extend(
                     begin.map(|(at, line)| if at == 0 { format!("{mark} {line}") } else { format!("  {line}") }),

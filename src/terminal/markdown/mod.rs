@@ -34,6 +34,14 @@ pub struct Markdown {
     partial: String,
 }
 
+/// The lines of a whole text.
+pub fn rendered(text: &str, look: Look, room: usize) -> Vec<String> {
+    let mut markdown = Markdown::default();
+    let mut lines = markdown.push(text, look, room);
+    lines.extend(markdown.finish(look, room));
+    lines
+}
+
 impl Markdown {
     /// Takes a piece and answers the lines that it made final, each without a control character and, where words allow
     /// it, no wider than `room` columns.

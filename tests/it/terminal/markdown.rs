@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tillerman::terminal::Look;
-use tillerman::terminal::markdown::Markdown;
+use tillerman::terminal::markdown::{Markdown, rendered};
 use tillerman::terminal::theme::Theme;
 use tillerman::terminal::wrap::columns;
 
@@ -10,16 +10,8 @@ use crate::cli::wait_until;
 
 const COLORED: Look = Look { color: true, ..Look::PLAIN };
 
-/// All lines of a text.
-pub(super) fn lines(text: &str, look: Look, room: usize) -> Vec<String> {
-    let mut markdown = Markdown::default();
-    let mut lines = markdown.push(text, look, room);
-    lines.extend(markdown.finish(look, room));
-    lines
-}
-
 fn plain(text: &str, room: usize) -> String {
-    lines(text, Look::PLAIN, room).join("\n")
+    rendered(text, Look::PLAIN, room).join("\n")
 }
 
 #[test]
@@ -55,7 +47,7 @@ fn what_stands_within_a_line_is_styled_or_marked() {
     let text = "**bold** *slanted* `a | b` ~~gone~~ [words](http://x.y/z) <http://a.b> ![sign](p.png \"T\")";
     let marked = "**bold** *slanted* `a | b` ~~gone~~ words (http://x.y/z) http://a.b sign (p.png “T”)";
     assert_eq!(plain(text, 200), marked);
-    let colored = lines("**b** *i* `c` ~~s~~ [w](u)", COLORED, 80);
+    let colored = rendered("**b** *i* `c` ~~s~~ [w](u)", COLORED, 80);
     let expected = "\u{1b}[1mb\u{1b}[0m \u{1b}[3mi\u{1b}[0m \u{1b}[36mc\u{1b}[0m \u{1b}[9ms\u{1b}[0m \
                     \u{1b}[4;34mw\u{1b}[0m\u{1b}[2m (u)\u{1b}[0m";
     assert_eq!(colored, [expected]);
@@ -66,11 +58,12 @@ fn what_stands_within_a_line_is_styled_or_marked() {
     assert_eq!(plain("“**字**”和*字*。\n**\"q\"** `x\ny`", 80), "“**字**”和*字*。\n**\"q\"** `x y`");
 }
 
+// P15
 #[test]
 fn nothing_in_an_answer_reaches_the_terminal() {
     let evil = "a \u{1b}[2J&#27;[31mb&#x9b;2J `\u{1b}]0;t\u{7}c` [x](http://y&#27;]52;c;eA==)\n\n    \u{1b}[1mcode\n\n| \u{7} | b |\n|-|-|\n| &#10;z\u{8} | \u{202e} |";
     for look in [Look::PLAIN, COLORED] {
-        let shown = lines(evil, look, 60).join("\n").replace("\u{1b}[0m", "");
+        let shown = rendered(evil, look, 60).join("\n").replace("\u{1b}[0m", "");
         let ours = ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[36m", "\u{1b}[4;34m"];
         let shown = ours.iter().fold(shown, |shown, sgr| shown.replace(sgr, ""));
         assert!(!shown.chars().any(|one| one.is_control() && one != '\n'), "{shown:?}");
@@ -82,11 +75,11 @@ fn nothing_in_an_answer_reaches_the_terminal() {
 fn code_has_the_colours_of_its_language_once_they_are_there() {
     let code = "```rust\nlet a = \"x\"; // note\n```";
     let line = "  \u{1b}[35mlet\u{1b}[0m a = \u{1b}[32m\"x\"\u{1b}[0m; \u{1b}[2m// note\u{1b}[0m";
-    wait_until("the grammars to be loaded", || lines(code, COLORED, 60) == [line]);
+    wait_until("the grammars to be loaded", || rendered(code, COLORED, 60) == [line]);
     let dark = Look { theme: Theme::Dark, ..COLORED };
-    assert_eq!(lines("```src/a.py\nNone\n```", dark, 60), ["  \u{1b}[38;5;173mNone\u{1b}[0m"]);
-    assert_eq!(lines("```nonsense\nlet a\n```", COLORED, 60), ["  let a"]);
-    assert_eq!(lines("```sh,ignore\n# note\n```", COLORED, 60), ["  \u{1b}[2m# note\u{1b}[0m"]);
+    assert_eq!(rendered("```src/a.py\nNone\n```", dark, 60), ["  \u{1b}[38;5;173mNone\u{1b}[0m"]);
+    assert_eq!(rendered("```nonsense\nlet a\n```", COLORED, 60), ["  let a"]);
+    assert_eq!(rendered("```sh,ignore\n# note\n```", COLORED, 60), ["  \u{1b}[2m# note\u{1b}[0m"]);
     assert_eq!(plain(code, 60), "  let a = \"x\"; // note");
 }
 
@@ -139,7 +132,7 @@ More
   # no title
 #hash";
     assert_eq!(plain(text, 20), expected);
-    let styled = lines("# One\n### Three", COLORED, 40);
+    let styled = rendered("# One\n### Three", COLORED, 40);
     assert_eq!(styled, ["\u{1b}[1;4mOne\u{1b}[0m", "", "\u{1b}[1mThree\u{1b}[0m"]);
     assert_eq!(plain("[name]: http://x \"t\"\ntext [name]", 40), "[name]: http://x \"t\"\ntext [name]");
 }
@@ -181,7 +174,7 @@ fn what_never_ends_becomes_final_in_parts() {
     assert!(markdown.push(&format!("\n\n| x | y |\n|---|---|\n{rows}"), Look::PLAIN, 80).len() > 10_000, "a table");
     assert!(markdown.push(&"deep ".repeat(10), Look::PLAIN, 80).is_empty());
     let deep = format!("{}x", "> ".repeat(4000));
-    assert_eq!(lines(&deep, Look::PLAIN, 40).concat().matches('x').count(), 1);
+    assert_eq!(rendered(&deep, Look::PLAIN, 40).concat().matches('x').count(), 1);
 }
 
 /// Lines as models write them, and as they do not.
@@ -264,12 +257,12 @@ proptest! {
         }
         shown.extend(markdown.push(rest, Look::PLAIN, room));
         shown.extend(markdown.finish(Look::PLAIN, room));
-        prop_assert_eq!(shown, lines(&text, Look::PLAIN, room));
+        prop_assert_eq!(shown, rendered(&text, Look::PLAIN, room));
     }
 
     #[test]
     fn no_letter_is_lost_and_every_line_fits(text in soup(), width in prop::sample::select(vec![16usize, 36, 76, 196])) {
-        let shown = lines(&text, Look::PLAIN, width);
+        let shown = rendered(&text, Look::PLAIN, width);
         for line in &shown {
             prop_assert!(columns(line) <= width, "{} columns: {:?}", columns(line), line);
             prop_assert!(!line.chars().any(char::is_control), "{:?}", line);
