@@ -18,6 +18,7 @@ use tillerman::runtime::Said;
 #[cfg(target_os = "linux")]
 use tillerman::sandbox::warden;
 use tillerman::terminal::exit::Exit;
+use tillerman::terminal::theme::Theme;
 use tillerman::terminal::{ColorChoice, Look, is_dumb};
 
 /// Threads that runs share; they wait far more than they work.
@@ -116,7 +117,8 @@ async fn prompt(common: &Common) -> Exit {
         Ok(ready) => ready,
         Err(error) => return complain(error.exit, &error.why),
     };
-    let look = look(common, &io::stdout());
+    let theme = Theme::named(ready.theme).unwrap_or_default();
+    let look = Look { theme, ..look(common, &io::stdout()) };
     let setup = repl::Setup {
         look,
         headline: ready.headline(),

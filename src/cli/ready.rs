@@ -46,6 +46,8 @@ pub struct Ready {
     pub root: PathBuf,
     /// What the runtime owns of it.
     pub state: PathBuf,
+    /// The colours of the prompt, by name.
+    pub theme: &'static str,
     /// What a person should know before anything else.
     pub warnings: Vec<String>,
     /// Where other terminals are answered.
@@ -207,7 +209,7 @@ async fn begin(
     log::begin(&config.workspace.logs(), &config.secrets);
     let (model, why) = (config.choice.id.to_string(), config.choice.why.clone());
     let (root, state) = (config.workspace.root().to_owned(), config.workspace.state().to_owned());
-    let mut warnings = config.warnings.clone();
+    let (theme, mut warnings) = (config.theme, config.warnings.clone());
     let (settings, models, chosen) = (config.clone(), config.models.clone(), config.choice.id.clone());
     // Beside the opening of the conversation, which waits for the disk.
     let beside = tokio::task::spawn_blocking(move || {
@@ -236,7 +238,8 @@ async fn begin(
                 warnings.push(format!("other terminals cannot give orders here: {}: {error}", state.display()));
                 None
             });
-            let ready = Ready { runtime, session, resumed, model, why, unchosen, root, state, warnings, control };
+            let ready =
+                Ready { runtime, session, resumed, model, why, unchosen, root, state, theme, warnings, control };
             Ok((ready, feed))
         }
         Err(error) => {

@@ -65,6 +65,7 @@ pub(super) const KEYS: &[Key] = &[
     key("durability", Some("turn"), false),
     key("disk_quota", Some("2048"), false),
     key("nesting", Some("0"), false),
+    key("theme", Some("ansi"), true),
 ];
 
 /// What any Markdown file may say about itself; no setting and no mistake.

@@ -98,6 +98,8 @@ pub struct Config {
     pub disk_quota: u64,
     /// In how many commands of a tillerman, one inside the other, this one may be at work.
     pub nesting: u64,
+    /// The colours of the prompt, one of [`THEMES`].
+    pub theme: &'static str,
     /// A person trusts the workspace, for good or for this run.
     pub trusted: bool,
     /// What agents may do without being asked.
@@ -111,6 +113,9 @@ pub struct Config {
     /// Every setting with its value and where that came from.
     pub origins: Vec<Origin>,
 }
+
+/// Themes by name, the default first; what they look like the terminal knows.
+pub const THEMES: [&str; 3] = ["ansi", "dark", "light"];
 
 /// How much may happen at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -328,6 +333,7 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         durability: checked.durability()?,
         disk_quota: checked.number("disk_quota", 0..=1 << 30)?.unwrap_or_default() << 20,
         nesting: checked.number("nesting", 0..=8)?.unwrap_or_default(),
+        theme: checked.word("theme", &THEMES.map(|name| (name, name)), THEMES[0])?,
         titles: checked.flag("titles")?,
         cast,
         origins: checked.origins(&choice, &main),

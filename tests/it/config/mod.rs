@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tillerman::agent::Limits;
-use tillerman::config::{self, Agents, AgentsFrom, Config, CrewLimits, Durability, Flags, Place};
+use tillerman::config::{self, Agents, AgentsFrom, Config, CrewLimits, Durability, Flags, Place, THEMES};
+use tillerman::terminal::theme::Theme;
 use tillerman::tools::Enabled;
 use tillerman::tools::preset::Preset;
 use tillerman::workspace::Workspace;
@@ -143,7 +144,7 @@ fn every_setting_reaches_its_place() {
     let settings = "max_tokens: 1000\ncontext_window: 50000\nmax_turns: 5\nworker_max_turns: 6\nworkers: 1\nqueue: 0\n\
                     depth: 0\nparallel_tools: false\ntools: [shell, list]\nshell_timeout: 9\nprofile: curated\n\
                     durability: off\nagents: built-in\nagents_folder: team/agents\nsteer_boundary: turn\n\
-                    keep_follow_ups: true\nworker_approval: ask";
+                    keep_follow_ups: true\nworker_approval: ask\ntheme: light";
     let config = Scene::new().trusted().file("ws/config.md", &front(settings)).config();
     let steers = Limits { keep_follow_ups: true, steer_waits: true, ..Limits::default() };
     let limits = Limits { max_tokens: 1000, context_window: 50_000, parallel: false, ..steers };
@@ -152,6 +153,8 @@ fn every_setting_reaches_its_place() {
     assert_eq!(config.crew, CrewLimits { running: 1, queued: 0, depth: 0 });
     let two = Enabled::read(&["shell", "list"]).unwrap();
     assert_eq!((&config.tools, config.worker_approval), (&two, tillerman::message::Approval::Ask));
+    assert_eq!(config.theme, "light");
+    assert_eq!(THEMES, Theme::NAMES.map(|(name, _)| name), "the settings name the themes there are");
     let folder = Some(config.workspace.root().join("team/agents"));
     assert_eq!(config.agents, Agents { from: AgentsFrom::BuiltIn, folder, foreign: None });
     assert_eq!(config.shell_timeout, Duration::from_secs(9));
