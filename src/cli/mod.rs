@@ -24,4 +24,5 @@ mod show;
 mod tail;
 pub mod tasks;
 pub mod tools;
+mod voice;
 mod watch;

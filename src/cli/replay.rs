@@ -30,7 +30,7 @@ const REST: Duration = Duration::from_secs(2);
 pub async fn replay(common: &Common, file: &Path, fast: bool, setup: &Setup) -> Exit {
     let (model, tape) = match Scripted::from_recording(file, fast) {
         Ok(played) => played,
-        Err(error) => return refuse(error.to_string(), setup),
+        Err(error) => return refuse(error.to_string(), setup).await,
     };
     let begun = match prepare(common, model, &tape) {
         Ok(config) => ready::start(config, Open::New).await,
@@ -39,10 +39,10 @@ pub async fn replay(common: &Common, file: &Path, fast: bool, setup: &Setup) -> 
     run(begun, Course::Recording(tape), setup).await
 }
 
-fn refuse(why: String, setup: &Setup) -> Exit {
+async fn refuse(why: String, setup: &Setup) -> Exit {
     let mut show = Show::new(None, setup);
     show.fault(&why);
-    show.end(Exit::Usage, Tally::default(), &[])
+    show.end(Exit::Usage, Tally::default(), &[]).await
 }
 
 /// Settings under which only the recording answers.
@@ -113,7 +113,7 @@ pub(super) async fn watch(ready: &Ready, feed: &mut Feed, tape: &Tape, show: &mu
         tokio::select! {
             biased;
             exit = signals.next() => return Ok(exit),
-            news = feed.recv() => {
+            news = show.next(feed) => {
                 if news.as_ref().is_ok_and(is_end) {
                     tape.end();
                 }

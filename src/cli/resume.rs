@@ -23,7 +23,7 @@ pub async fn resume(common: &Common, ids: &[String], setup: &Setup) -> Exit {
         Err(error) => {
             let mut show = Show::new(None, setup);
             show.fault(&error.to_string());
-            return show.end(Exit::Usage, Tally::default(), &[]);
+            return show.end(Exit::Usage, Tally::default(), &[]).await;
         }
     };
     run(begun(common, &tasks).await, Course::Tasks(tasks), setup).await
@@ -59,7 +59,7 @@ pub(super) async fn watch(ready: &Ready, feed: &mut Feed, tasks: &[TaskId], show
         tokio::select! {
             biased;
             exit = signals.next() => return Ok(exit),
-            news = feed.recv() => drop(show.news(news, ready, none).await?),
+            news = show.next(feed) => drop(show.news(news, ready, none).await?),
             () = ready.runtime.idle() => break,
             _ = tick.tick() => show.tick(),
         }

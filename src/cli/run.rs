@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::broadcast::Receiver;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::output::Output;
 use super::ready::{NotReady, Ready};
@@ -44,6 +44,9 @@ pub struct Setup {
     /// What the answer is held to.
     pub schema: Option<Schema>,
 }
+
+/// How long a reader may read nothing before what is left to tell is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often an answer that is not valid is sent back.
 const SENT_BACK: usize = 2;
@@ -93,7 +96,7 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
         Ok(ready) => ready,
         Err(error) => {
             show.fault(&error.why);
-            return show.end(error.exit, Tally::default(), &[]);
+            return show.end(error.exit, Tally::default(), &[]).await;
         }
     };
     show.begin(&ready);
@@ -120,7 +123,7 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
     if let Some(fault) = ready.recording_fault() {
         show.fault(&fault);
     }
-    show.end(exit, tally, &alive)
+    show.end(exit, tally, &alive).await
 }
 
 async fn alive(ready: &Ready) -> Vec<TaskRow> {
@@ -188,7 +191,7 @@ async fn watch(
         tokio::select! {
             biased;
             exit = signals.next() => return Ok(exit),
-            news = feed.recv() => {
+            news = show.next(feed) => {
                 over |= show.news(news, ready, run).await?;
                 if over && !show.wait {
                     break;
@@ -210,6 +213,9 @@ async fn watch(
 /// What was told before everything came to rest.
 pub(super) async fn drain(feed: &mut Feed, ready: &Ready, run: RunId, show: &mut Show) -> Result<(), String> {
     while let Ok(envelope) = feed.try_recv() {
+        if timeout(PATIENCE, show.room()).await.is_err() {
+            break;
+        }
         show.news(Ok(envelope), ready, run).await?;
     }
     Ok(())

@@ -10,7 +10,8 @@ use tokio::time::sleep;
 
 use super::json::{End, Lines};
 use super::ready::Ready;
-use super::run::Setup;
+use super::run::{Feed, Setup};
+use super::voice::{Unread, Voice};
 use crate::event::{AgentEvent, Ending};
 use crate::message::{Role, Spent, Tally};
 use crate::model::Fault;
@@ -39,6 +40,8 @@ async fn fault(ready: &Ready) -> Option<Fault> {
 /// Shows a run on stdout and stderr.
 pub(super) struct Show {
     json: Option<Lines>,
+    /// Writes the JSON lines.
+    voice: Option<Voice>,
     screen: Screen,
     look: Look,
     /// Stderr is a terminal that can write over a line, so that a wait is counted down in place.
@@ -69,6 +72,7 @@ impl Show {
         let live = setup.json.is_none() && setup.schema.is_none() && io::stdout().is_terminal();
         let texts = if live { Texts::Shown } else { Texts::Hidden };
         Show {
+            voice: setup.json.map(|_| Voice::new()),
             json: setup.json.map(|dialect| Lines::speaking(session, dialect)),
             screen: Screen::new(setup.look, setup.width.unwrap_or(WIDTH), root, texts),
             look: setup.look,
@@ -95,6 +99,19 @@ impl Show {
         }
         for warning in &ready.warnings {
             self.progress(&format!("{} {}", self.look.warn("⚠"), clean(warning)));
+        }
+    }
+
+    /// The next piece of news, when there is room to tell it.
+    pub(super) async fn next(&self, feed: &mut Feed) -> Result<Envelope, RecvError> {
+        self.room().await;
+        feed.recv().await
+    }
+
+    /// Waits until something can be told. Who reads JSON lines too slowly misses news, and is told how much.
+    pub(super) async fn room(&self) {
+        if let Some(voice) = &self.voice {
+            voice.room().await;
         }
     }
 
@@ -248,7 +265,7 @@ impl Show {
         self.either(lines, format!("{} {}", self.look.bad("✗"), clean(why)));
     }
 
-    pub(super) fn end(&mut self, exit: Exit, main: Tally, alive: &[TaskRow]) -> Exit {
+    pub(super) async fn end(mut self, exit: Exit, main: Tally, alive: &[TaskRow]) -> Exit {
         for row in alive {
             let title = clean(&row.title);
             let hint = if self.wait { "" } else { " · --wait waits for it" };
@@ -267,6 +284,9 @@ impl Show {
         } else if tally.usage.context() > 0 || tally.spent != Spent::default() {
             self.progress(&self.look.dim(story::tally(&tally)));
         }
+        if let Some(voice) = self.voice.take() {
+            voice.finish().await;
+        }
         exit
     }
 
@@ -278,6 +298,10 @@ impl Show {
     }
 
     fn answer(&mut self, line: &str) {
+        if let Some(voice) = &self.voice {
+            self.unread |= voice.say(line) == Err(Unread);
+            return;
+        }
         self.settle();
         let mut out = io::stdout().lock();
         self.unread |= writeln!(out, "{line}").and_then(|()| out.flush()).is_err();
