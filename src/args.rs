@@ -56,6 +56,14 @@ pub enum Command {
     ///
     /// The answer goes to stdout, what happens meanwhile to stderr.
     Run(Run),
+    /// Be driven by another program.
+    ///
+    /// It reads orders as lines of JSON on stdin, and writes what happens and what came of each order on stdout.
+    Rpc {
+        /// When stdin ends, wait for the tasks too.
+        #[arg(long)]
+        wait: bool,
+    },
     /// Watch two workers at work for a few seconds; no key, no network.
     Demo,
     /// Play a recording again.

@@ -74,13 +74,15 @@ async fn command(args: Args) -> Exit {
 }
 
 async fn obey(common: Common, command: Option<Command>) -> Exit {
-    if common.record.is_some() && !matches!(command, None | Some(Command::Run(_) | Command::Replay { .. })) {
-        return complain(Exit::Usage, "--record is for the prompt, for run and for replay: nothing else asks a model");
+    if common.record.is_some()
+        && !matches!(command, None | Some(Command::Run(_) | Command::Rpc { .. } | Command::Replay { .. }))
+    {
+        return complain(Exit::Usage, "--record is for the prompt, for run, rpc and replay: nothing else asks a model");
     }
-    if common.resume_workers && !matches!(command, None | Some(Command::Run(_))) {
+    if common.resume_workers && !matches!(command, None | Some(Command::Run(_) | Command::Rpc { .. })) {
         return complain(
             Exit::Usage,
-            "--resume-workers is for the prompt and for run; one task: tillerman tasks resume t_001",
+            "--resume-workers is for the prompt, for run and for rpc; one task: tillerman tasks resume t_001",
         );
     }
     match command {
@@ -88,6 +90,10 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
         Some(Command::Run(words)) => {
             let done = run(&common, &words).await;
             done.unwrap_or_else(|why| complain(Exit::Usage, &why))
+        }
+        Some(Command::Rpc { wait }) => {
+            let setup = cli::run::Setup { wait, ..shown(&common, Some(Dialect::Own)) };
+            cli::run::run(cli::ready::ready(&common, Stay::Answer).await, Course::Orders, &setup).await
         }
         Some(Command::Replay { file, json, fast }) => replay(&common, &file, json, fast).await,
         Some(Command::Demo) => demo(&common).await,

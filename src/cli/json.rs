@@ -98,6 +98,16 @@ impl Lines {
         self.line(Timestamp::now(), "main", "error", json!({"message": message}))
     }
 
+    /// What came of an order that was given by a line, with the id of that.
+    pub fn response(&mut self, id: &Value, command: &str, outcome: &Result<Value, String>) -> Vec<String> {
+        let mut fields = json!({"id": id, "command": command, "success": outcome.is_ok()});
+        match outcome {
+            Ok(data) => fields["data"] = data.clone(),
+            Err(why) => fields["error"] = why.as_str().into(),
+        }
+        self.line(Timestamp::now(), "main", "response", fields)
+    }
+
     /// The last line.
     pub fn end(&mut self, end: &End) -> Vec<String> {
         let mut fields = json!({

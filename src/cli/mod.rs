@@ -1,4 +1,4 @@
-//! The commands of the command line that are not the terminal: run, replay, tasks, sessions, notes, models, tool, demo, doctor, init.
+//! The commands of the command line that are not the terminal: run, rpc, replay, tasks, sessions, notes, models, tool, demo, doctor, init.
 
 pub mod compaction;
 pub mod demo;
@@ -17,6 +17,7 @@ mod permit;
 pub mod ready;
 pub mod replay;
 pub mod resume;
+mod rpc;
 pub mod run;
 pub mod schema;
 pub mod sessions;

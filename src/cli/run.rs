@@ -12,7 +12,7 @@ use super::output::Output;
 use super::ready::{NotReady, Ready};
 use super::schema::Schema;
 use super::show::Show;
-use super::{replay, resume};
+use super::{replay, resume, rpc};
 use crate::args::Dialect;
 use crate::message::Tally;
 use crate::model::scripted::Tape;
@@ -87,6 +87,8 @@ pub enum Course {
     Tasks(Vec<TaskId>),
     /// The lines of a recording, each at its place.
     Recording(Arc<Tape>),
+    /// What is ordered on stdin, line by line.
+    Orders,
 }
 
 /// Runs to the end and shuts the runtime down. Whatever happens, the last JSON line is `session.end`.
@@ -104,6 +106,7 @@ pub async fn run(ready: Result<(Ready, Feed), NotReady>, course: Course, setup: 
         Course::Prompt(prompt) => answered(&ready, &mut feed, prompt, &mut show, setup.schema.as_ref()).await,
         Course::Tasks(tasks) => resume::watch(&ready, &mut feed, &tasks, &mut show).await,
         Course::Recording(tape) => replay::watch(&ready, &mut feed, &tape, &mut show).await,
+        Course::Orders => rpc::watch(&ready, &mut feed, &mut show).await,
     };
     let (mut exit, alive) = match watched {
         Ok(exit) => (exit, alive(&ready).await),

@@ -115,6 +115,12 @@ impl Show {
         }
     }
 
+    /// What came of an order.
+    pub(super) fn response(&mut self, id: &Value, command: &str, outcome: &Result<Value, String>) {
+        let lines = self.json.as_mut().map(|json| json.response(id, command, outcome));
+        lines.iter().flatten().for_each(|line| self.answer(line));
+    }
+
     /// Shows one piece of news; answers whether our run is over.
     pub(super) async fn news(
         &mut self,

@@ -148,6 +148,13 @@ pub(super) fn line(row: &TaskRow) -> Value {
     line
 }
 
+/// A task as a part of an answer.
+pub(super) fn task(row: &TaskRow) -> Value {
+    let mut task = live(row);
+    task["task"] = json!(row.id);
+    task
+}
+
 /// The fields of a task that goes on.
 pub(super) fn live(row: &TaskRow) -> Value {
     let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);

@@ -13,6 +13,7 @@ mod models;
 mod notes;
 mod orders;
 mod replay;
+mod rpc;
 mod run;
 mod schema;
 mod sessions;

@@ -143,7 +143,7 @@ fn what_cannot_be_recorded_or_played_is_refused_with_what_to_do() {
     for (args, said) in [
         (&["run", "--record", "mine.json", "hi"][..], "mine.json is there already and not empty; record into another"),
         (&["run", "--record", "no/such/folder.json", "hi"], "cannot record into no/such/folder.json"),
-        (&["tasks", "--record", "a.json"], "--record is for the prompt, for run and for replay"),
+        (&["tasks", "--record", "a.json"], "--record is for the prompt, for run, rpc and replay"),
         (&["replay", "mine.json"], "mine.json:1:1: the file"),
         (&["replay", "none.json"], "cannot read the script none.json"),
     ] {
