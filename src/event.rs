@@ -1,6 +1,7 @@
 //! What happens in a run, told to whoever watches. Events only go out: an observer cannot answer, fail or slow a run.
 
 mod hushed;
+mod subscribe;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::hushed::Hushed;
+pub use self::subscribe::{Subscribers, Subscription};
 use crate::message::{CallId, Message, Note, ToolCall, ToolResult, Usage, Usd};
 use crate::secret::Secrets;
 
@@ -203,6 +205,13 @@ impl Events {
     /// Shows every event to each observer, in the order of the list.
     pub fn to(observers: impl IntoIterator<Item = Arc<dyn Observer>>) -> Events {
         Events { observers: observers.into_iter().collect(), hushed: None }
+    }
+
+    /// The same, shown to one more observer behind the others.
+    #[must_use]
+    pub fn and(&self, observer: Arc<dyn Observer>) -> Events {
+        let observers = self.observers.iter().cloned().chain([observer]).collect();
+        Events { observers, hushed: self.hushed.clone() }
     }
 
     /// The same without secrets. Texts that stream are held back as long as they end in what may become one.

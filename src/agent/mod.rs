@@ -5,6 +5,7 @@ mod compact;
 mod fit;
 mod gauge;
 pub mod inbox;
+mod prompt;
 mod purse;
 mod run;
 pub mod stuck;
@@ -18,6 +19,7 @@ pub use self::compact::now::{Shortened, compact_now};
 pub use self::compact::policy::{Compacting, Count, Keep, Trigger, When};
 pub use self::compact::preview::{Preview, preview};
 pub use self::inbox::{Inbox, Tiller, Unheard};
+pub use self::prompt::Answer;
 pub use self::run::run;
 use crate::ledger::Account;
 use crate::model::tokens::Counter;
@@ -25,7 +27,21 @@ use crate::model::{Model, ModelError};
 use crate::session::SessionError;
 use crate::tool::Toolbox;
 
-/// Who answers, with what, and how far it may go. Nothing in it changes during a run.
+/// Who answers, with what, and how far it may go. Nothing in it changes during a run, and several runs may share it.
+///
+/// [`Agent::prompt`] says a line and waits for the answer; [`run()`] is the same for those who steer. A model comes from
+/// [`Models::get`](crate::model::catalog::Models::get), where keys and addresses are, or is one of one's own.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use tillerman::agent::{Agent, Limits};
+/// use tillerman::model::scripted::{Scripted, Step};
+///
+/// let model = Arc::new(Scripted::replies([Step::says("Aye.")]));
+/// let limits = Limits { max_turns: Some(20), ..Limits::default() };
+/// let agent = Agent { system: "You are a sailor.".into(), limits, ..Agent::new(model) };
+/// assert!(agent.account.is_none());
+/// ```
 #[derive(Clone)]
 pub struct Agent {
     /// Who thinks.
@@ -46,6 +62,24 @@ pub struct Agent {
     pub ledger: Option<Ledger>,
     /// Asked before each model call and told what it took; `None` lets it spend what it likes.
     pub account: Option<Account>,
+}
+
+impl Agent {
+    /// An agent without tools and system prompt, with the usual limits, that spends what it likes. Full outputs of tools
+    /// go to `artifacts/` in the current folder.
+    pub fn new(model: Arc<dyn Model>) -> Agent {
+        Agent {
+            model,
+            summariser: None,
+            counter: Counter::default(),
+            tools: Toolbox::empty(),
+            system: String::new(),
+            limits: Limits::default(),
+            artifacts: PathBuf::from("artifacts"),
+            ledger: None,
+            account: None,
+        }
+    }
 }
 
 /// A model that sums up a conversation that it takes no part in.

@@ -17,11 +17,13 @@ mod trust;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::Limits;
 use crate::markdown::MarkdownError;
 use crate::message::{Approval, Budget};
+use crate::model::Model;
 use crate::model::catalog::{Choice, Models, NoModel};
 use crate::model::local;
 use crate::model::recording::Recorder;
@@ -347,6 +349,17 @@ pub fn load(workspace: Workspace, flags: &Flags, env: &dyn Fn(&str) -> Option<St
         recorder: None,
         warnings,
     })
+}
+
+impl Config {
+    /// The same with this model for every agent, whatever was chosen: a model of one's own, or a scripted one.
+    #[must_use]
+    pub fn with_model(mut self, model: Arc<dyn Model>) -> Config {
+        self.choice = Choice { id: model.id().clone(), why: "the program brings it".to_owned() };
+        self.models = self.models.only(model);
+        self.cast = Cast::default();
+        self
+    }
 }
 
 impl ConfigError {

@@ -47,7 +47,27 @@ const ANSWER: Duration = Duration::from_secs(30);
 
 /// The running program. Cheap to clone; when the last clone is gone, everything it started ends.
 ///
-/// Must live inside a tokio runtime. One process per workspace: it holds the workspace's lock.
+/// Must live inside a tokio runtime. One process per workspace: it holds the workspace's lock. Commands of agents run
+/// within walls, which on Linux are built by this same program: one that has agents with a shell begins its `main` as
+/// `examples/two_workers.rs` does.
+///
+/// ```
+/// use tillerman::config::{self, Flags};
+/// use tillerman::runtime::{Open, Runtime};
+/// use tillerman::workspace::Workspace;
+///
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let (root, home) = (folder.path(), folder.path().join(".home"));
+/// let flags = Flags { model: Some("pilot/pilot".into()), ..Flags::default() };
+/// let config = config::load(Workspace::open(root, &home)?, &flags, &|name| std::env::var(name).ok())?;
+/// let runtime = Runtime::start(config).await?;
+/// let session = runtime.open(Open::New).await?;
+/// let answered = runtime.prompt(&session, "6 * 7").await?;
+/// assert!(answered.text().contains("42"));
+/// runtime.shutdown().await;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Runtime {
     pub(super) inner: Arc<Inner>,

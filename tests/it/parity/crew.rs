@@ -44,19 +44,6 @@ pub(super) fn showing(
 }
 
 #[tokio::test]
-async fn s0_11_whoever_watches_can_leave_and_others_go_on_watching() {
-    let mut boat = boat(played("plain", |_| async { says("ahoy") })).await;
-    let (leaver, stayer) = (boat.runtime.feed(), boat.runtime.feed());
-    drop(leaver);
-    let run = boat.say("hello").await;
-    boat.run_ended(run).await;
-    assert!(!stayer.is_empty(), "who stays is told");
-    drop(stayer);
-    let run = boat.say("again").await;
-    boat.run_ended(run).await;
-}
-
-#[tokio::test]
 async fn s1_35_a_role_restricts_the_skills() {
     let shown = Shown::default();
     let boat = boat(showing(&shown, |_| says("done"))).await;

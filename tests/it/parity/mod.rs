@@ -2,6 +2,7 @@
 
 mod agents;
 mod crew;
+mod library;
 mod process;
 mod run;
 mod s0;

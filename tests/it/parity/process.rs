@@ -221,12 +221,3 @@ fn s4_38_what_the_program_logs_about_itself_is_set_by_a_variable() {
     assert_eq!(quiet, 0);
     assert!(log("trace") > 0);
 }
-
-#[test]
-fn s4_35_there_are_examples_and_each_says_how_to_run_it() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    for name in ["simple", "custom_tool", "events", "two_workers"] {
-        let text = std::fs::read_to_string(folder.join(name).with_extension("rs")).unwrap();
-        assert!(text.contains(&format!("cargo run --example {name}")), "{name}");
-    }
-}
