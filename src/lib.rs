@@ -61,6 +61,7 @@ pub mod server;
 pub mod session;
 pub mod skill;
 pub mod task;
+pub mod template;
 pub mod terminal;
 pub mod tool;
 pub mod tools;

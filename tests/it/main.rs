@@ -34,6 +34,7 @@ mod socket;
 mod start;
 mod story;
 mod task;
+mod template;
 mod terminal;
 mod tool;
 mod tools;

@@ -26,6 +26,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("tools", &["markdown", "message", "sandbox", "tool", "workspace"]),
     ("skill", &["markdown", "message", "tool", "workspace"]),
     ("role", &["markdown", "message", "tool", "workspace"]),
+    ("template", &["markdown", "workspace"]),
     ("knowledge", &["markdown", "model", "tool", "workspace"]),
     ("mcp", &["tool"]),
     ("prompt", &["markdown", "role", "skill", "workspace"]),
