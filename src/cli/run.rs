@@ -14,9 +14,9 @@ use super::schema::Schema;
 use super::show::Show;
 use super::{replay, resume, rpc};
 use crate::args::Dialect;
-use crate::message::Tally;
+use crate::message::{Image, Tally};
 use crate::model::scripted::Tape;
-use crate::runtime::{Envelope, RunId, Said, SessionGone, TaskRow};
+use crate::runtime::{Envelope, RunId, Said, Seat, SessionGone, TaskRow, Unsaid};
 use crate::task::{TaskId, TaskStatus};
 use crate::terminal::Look;
 use crate::terminal::exit::{Exit, Signals};
@@ -179,6 +179,13 @@ async fn watch(
     show: &mut Show,
     signals: &mut Signals,
 ) -> Result<Exit, String> {
+    let prompt = match spoken(ready, prompt, show).await {
+        Ok(prompt) => prompt,
+        Err(unsaid) => {
+            show.fault(&unsaid.to_string());
+            return Ok(Exit::Usage);
+        }
+    };
     let run = match ready.runtime.say(&ready.session, prompt).await {
         Ok(run) => run,
         Err(error @ SessionGone::TakesNoImages { .. }) => {
@@ -211,6 +218,14 @@ async fn watch(
         }
     }
     Ok(show.exit(ready).await)
+}
+
+/// The prompt with the template or skill that it names, and the files that it mentions.
+async fn spoken(ready: &Ready, prompt: Said, show: &mut Show) -> Result<Said, Unsaid> {
+    let spoken = ready.runtime.spoken(&ready.session, &prompt.text, Seat::Elsewhere).await?;
+    spoken.told.iter().for_each(|told| show.remark(told));
+    let images = prompt.images.into_iter().chain(spoken.said.images).take(Image::MOST).collect();
+    Ok(Said { text: spoken.said.text, images })
 }
 
 /// What was told before everything came to rest.

@@ -24,13 +24,17 @@ pub struct ByHand {
 /// # Errors
 /// A sentence, when the workspace cannot be opened or nothing can be put around commands.
 pub fn by_hand(config: Config, asker: Option<Asker>) -> Result<ByHand, String> {
+    of_site(&Site::new(config, Vec::new()), asker)
+}
+
+/// The same on a site that there is already.
+pub(super) fn of_site(site: &Site, asker: Option<Asker>) -> Result<ByHand, String> {
+    let config = &site.config;
     let artifacts = config.workspace.artifacts("by-hand");
     let skills = Skills::discover(&config.workspace);
-    let profile = config.profile;
-    let site = Site::new(config, Vec::new());
-    let policy = site.policy(profile).map_err(|error| error.to_string())?.with_read(&artifacts);
-    let settings = ground::worker(&site, policy, &artifacts, None)?;
-    let keeper = assemble::keeper(&site, &settings, asker);
+    let policy = site.policy(config.profile).map_err(|error| error.to_string())?.with_read(&artifacts);
+    let settings = ground::worker(site, policy, &artifacts, None)?;
+    let keeper = assemble::keeper(site, &settings, asker);
     let tools = tools::made(&settings, |_| true).into_iter().chain(skills.tool()).map(|tool| keeper.before(tool));
     Ok(ByHand { tools: Toolbox::new(tools.collect()).map_err(|error| error.to_string())?, artifacts })
 }

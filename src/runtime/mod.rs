@@ -27,6 +27,7 @@ mod handle;
 mod handover;
 mod history;
 mod job;
+mod keep;
 mod launch;
 mod leave;
 mod ledger;
@@ -52,6 +53,7 @@ mod roles;
 mod roster;
 mod rows;
 mod site;
+mod spoken;
 mod title;
 mod tray;
 mod turns;
@@ -78,6 +80,7 @@ pub use recover::last_task;
 pub use remote::{Done, Order, Remote};
 pub use resume::Resumed;
 pub use roles::named_agents;
+pub use spoken::{Seat, Spoken, Unsaid, Vocabulary};
 pub use tray::{NotWithdrawn, Pending};
 pub use view::{
     ControlError, Open, OpenError, RunId, Said, SessionGone, StartError, Status, Steered, TaskDetail, TaskRow,
