@@ -1,12 +1,17 @@
 //! The prompt: lines in, events out, neither ever in the other's way. What the agent does with a line is told in `runtime`.
 
 mod act;
+mod answering;
 pub mod board;
 mod budget;
 pub mod command;
 pub mod complete;
 pub mod composer;
+pub mod deed;
 mod desk;
+mod diff;
+pub mod help;
+pub mod inquiry;
 mod keys;
 mod look;
 mod out;
@@ -14,6 +19,7 @@ pub mod painter;
 pub mod panel;
 mod permit;
 pub mod roam;
+mod said;
 mod seat;
 mod sheet;
 mod shell;

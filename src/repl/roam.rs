@@ -61,7 +61,7 @@ pub(super) fn read(name: &str, rest: &str) -> Option<Result<Roam, Misread>> {
             ("search", words) if !words.trim().is_empty() => Ok(Roam::Search(words.trim().to_owned())),
             _ => Err(Misread::Usage("/sessions [search WORDS]".to_owned())),
         },
-        "/open" | "/session" => needs("/open ID, for example the beginning of one that /sessions shows", Roam::Open),
+        "/open" => needs("/open ID, for example the beginning of one that /sessions shows", Roam::Open),
         "/new" => Ok(Roam::New),
         "/tree" => Ok(Roam::Tree(word(rest))),
         "/branches" => Ok(Roam::Branches),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::command::{COMMANDS, Entry, KEYS};
 use crate::message::{Bill, Block, Message, Role, Tally};
 use crate::runtime::{Found, JobRow, Status, Summary, TaskDetail, TaskRow};
 use crate::session::SessionId;
@@ -133,15 +132,10 @@ fn cells(name: &str, tally: &Tally) -> [String; 8] {
     ]
 }
 
-/// All commands and keys, or one command.
-pub(super) fn help(entry: Option<&Entry>, look: Look) -> Vec<String> {
-    let line = |what: String, help: &str| format!("  {} {help}", look.name(format!("{what:<22}")));
-    if let Some(entry) = entry {
-        return vec![line(format!("{} {}", entry.name, entry.usage), entry.help)];
-    }
-    let keys = KEYS.iter().map(|(key, help)| line((*key).to_owned(), help));
-    let commands = COMMANDS.iter().map(|entry| line(format!("{} {}", entry.name, entry.usage), entry.help));
-    keys.chain(commands).collect()
+/// A template or a skill.
+pub(super) fn named(name: &str, help: &str, look: Look) -> Vec<String> {
+    let more = "what you type behind it goes with it; /skills says where it comes from";
+    vec![look.name(format!("{name} TEXT")), format!("  {}", one_line(help)), format!("  {}", look.dim(more))]
 }
 
 /// The end of an earlier conversation.

@@ -5,15 +5,16 @@ use std::time::Instant;
 
 use tokio::sync::broadcast::error::RecvError;
 
-use super::command::{self, Input};
+use super::command::{self, Input, Misread};
 use super::complete::Completer;
+use super::help;
 use super::look::Looked;
 use super::out::{Out, width};
 use super::sheet;
-use super::shell::Shell;
+use super::shell::{Overheard, Shell};
 use super::sight::Sight;
 use crate::event::{AgentEvent, Ending};
-use crate::runtime::{Envelope, News, Runtime, SessionGone, Source, Steered, TaskRow};
+use crate::runtime::{Envelope, News, Runtime, Source, TaskRow};
 use crate::session::SessionId;
 use crate::task::{TaskId, TaskStatus};
 use crate::terminal::Look;
@@ -54,6 +55,8 @@ pub(super) struct Talk<'a> {
     /// When Ctrl-C was pressed last, and how often in a row.
     pub(super) interrupted: Option<(Instant, usize)>,
     pub(super) shell: Option<Shell>,
+    /// What commands of the person have shown since the last line.
+    pub(super) overheard: Overheard,
     exit: Exit,
     /// Where only looked at: what was shown already of the conversation of another process.
     pub(super) looked: Option<Looked>,
@@ -82,6 +85,7 @@ impl<'a> Talk<'a> {
             waiting,
             interrupted,
             shell,
+            overheard: Overheard::default(),
             exit,
             looked,
             sight,
@@ -222,6 +226,7 @@ impl<'a> Talk<'a> {
         match command::read(line) {
             Ok(Input::Quit) => return Next::Leave,
             Ok(input) => self.input(input).await,
+            Err(error @ Misread::Unknown { .. }) => self.word(line, error).await,
             Err(error) => self.complain(error).await,
         }
         Next::GoOn
@@ -245,7 +250,9 @@ impl<'a> Talk<'a> {
                 Err(error) => self.complain(error).await,
             },
             Input::Permit(id, word) => self.permit((id, word)).await,
-            Input::Shell(text) => self.shell(text).await,
+            Input::Shell { text, private } => self.shell(text, private).await,
+            Input::Inquire(inquiry) => self.inquire(inquiry).await,
+            Input::Deed(deed) => self.deed(deed).await,
             Input::Resume(task) => self.resume(task, None).await,
             Input::Continue(task, text) => self.resume(task, Some(text)).await,
             Input::Dispatch(text, approval) => self.dispatch(text, approval).await,
@@ -290,31 +297,11 @@ impl<'a> Talk<'a> {
                 Ok(status) => sheet::status(&status, &self.session, &self.runtime.tasks().await, look),
                 Err(error) => return self.complain(error).await,
             },
-            Input::Help(entry) => sheet::help(entry, look),
+            Input::Help(None) => help::screen(look, width),
+            Input::Help(Some(entry)) => help::command(entry, look, width),
             _ => vec![],
         };
         self.out.answer(lines).await;
-    }
-
-    async fn say(&mut self, text: String) {
-        self.typed_here(&text);
-        match self.runtime.steer_main(&self.session, text).await {
-            Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
-            Ok(Steered::Noted(note)) => self.acknowledge(&format!("steer {note}")).await,
-            // The feed tells why.
-            Err(SessionGone::NotBegun(_)) => self.waiting = true,
-            Err(error) => self.complain(error).await,
-        }
-    }
-
-    pub(super) async fn follow_up(&mut self, text: String) {
-        self.typed_here(&text);
-        match self.runtime.follow_up_main(&self.session, text).await {
-            Ok(Steered::Said(_)) => (self.busy, self.waiting) = (true, true),
-            Ok(Steered::Noted(note)) => self.acknowledge(&format!("follow-up {note}")).await,
-            Err(SessionGone::NotBegun(_)) => self.waiting = true,
-            Err(error) => self.complain(error).await,
-        }
     }
 
     pub(super) async fn attach(&mut self, task: Option<TaskId>) {
@@ -346,11 +333,12 @@ impl<'a> Talk<'a> {
     }
 
     /// One command at a time; the next waits for nobody, it is refused.
-    async fn shell(&mut self, text: String) {
+    pub(super) async fn shell(&mut self, text: String, private: bool) {
         if self.is_in_shell() {
             return self.complain("a command is still running; Esc stops it").await;
         }
-        let shell = Shell::start(text, self.root.clone(), self.out.clone(), self.look);
+        let overheard = (!private).then(|| self.overheard.clone());
+        let shell = Shell::start(text, self.root.clone(), (self.out.clone(), self.look), overheard);
         if matches!(self.out, Out::Plain) {
             shell.wait().await;
         } else {

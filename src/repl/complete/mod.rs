@@ -9,11 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::files::Files;
 use self::fuzzy::Names;
-use super::command::COMMANDS;
+use super::answering::usable;
+use super::command::{COMMANDS, named};
+use crate::config::Config;
 use crate::model::provider::Effort;
-use crate::runtime::{Summary, TaskRow};
+use crate::runtime::{Summary, TaskRow, Vocabulary};
 use crate::task::TaskStatus;
 use crate::terminal::clean::one_line;
+use crate::terminal::story;
 
 /// Most candidates at once.
 pub const MOST: usize = 50;
@@ -100,6 +103,23 @@ impl Completer {
     /// The models that can be named, as `provider/model`.
     pub fn set_models(&self, models: Vec<Offer>) {
         self.known().models = models;
+    }
+
+    /// The models of the providers whose keys are at hand.
+    pub fn set_models_of(&self, config: &Config) {
+        let offers = usable(config).flat_map(|provider| {
+            provider.models.iter().map(|model| {
+                let window = model.window.map(|window| format!("window {}", story::count(window)));
+                Offer { name: format!("{}/{}", provider.id, model.id), help: window.unwrap_or_default() }
+            })
+        });
+        self.set_models(offers.collect());
+    }
+
+    /// Templates and skills, as they are now.
+    pub fn set_vocabulary(&self, vocabulary: &Vocabulary) {
+        let offers = vocabulary.names().into_iter().map(|(name, help)| Offer { name, help: one_line(&help) });
+        self.set_words(offers.collect());
     }
 
     /// What can be said with a `/` besides the commands: templates and skills, named with it.
@@ -253,7 +273,7 @@ fn command(head: &str) -> Option<(&str, usize)> {
 
 /// What the first word behind a command names, as its usage says.
 fn wanted(command: &str) -> Option<Wanted> {
-    let entry = COMMANDS.iter().find(|entry| entry.name == command)?;
+    let entry = named(command)?;
     let first = entry.usage.split([' ', '[', ']']).find(|word| !word.is_empty())?;
     Some(match first {
         "t_001" => Wanted::Task,

@@ -1,11 +1,17 @@
 //! What a typed line means: words for the agent, a note for a worker, a shell command or a slash command.
 
+mod entry;
+
+use super::deed::{self, Deed};
+use super::inquiry::{self, Inquiry};
 use super::permit;
 use super::roam::{self, Roam};
 use crate::message::{Approval, BudgetError, Change};
 use crate::runtime::Word;
 use crate::task::{Question, TaskId};
 use crate::terminal::nearest;
+
+pub use entry::{COMMANDS, Entry, FORMS, KEYS, named};
 
 /// A typed line, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +26,13 @@ pub enum Input {
     Steer(TaskId, String),
     /// More work for a worker when it is done with what it does now.
     FollowUpTask(TaskId, String),
-    /// A shell command of the person.
-    Shell(String),
+    /// A shell command of the person; of a private one the agent does not hear.
+    Shell {
+        /// The command.
+        text: String,
+        /// It was typed with `!!`.
+        private: bool,
+    },
     /// An answer to what a worker asks, to one of its questions or to the one that is open.
     Answer(TaskId, Option<u32>, String),
     /// A word to a call that waits for it; to the one that has waited for longest when none is named.
@@ -54,33 +65,26 @@ pub enum Input {
     Cost,
     /// About in a conversation, or into another.
     Roam(Roam),
+    /// Something to be looked at.
+    Inquire(Inquiry),
+    /// Something to be done that is no work for an agent.
+    Deed(Deed),
     /// All commands, or one.
     Help(Option<&'static Entry>),
     /// Leave.
     Quit,
 }
 
-/// A slash command as help shows it.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// With its slash.
-    pub name: &'static str,
-    /// What follows it.
-    pub usage: &'static str,
-    /// What it does, in one line.
-    pub help: &'static str,
-}
-
 /// A line that makes no sense, with what to type instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misread {
     /// No such command.
-    #[error("no command {name}{}; /help lists all", near.map(|near| format!(", did you mean {near}?")).unwrap_or_default())]
+    #[error("no command {name}{}; /help lists all", near.as_ref().map(|near| format!(", did you mean {near}?")).unwrap_or_default())]
     Unknown {
         /// As typed.
         name: String,
         /// The closest that exists.
-        near: Option<&'static str>,
+        near: Option<String>,
     },
     /// A command without what it needs.
     #[error("use it like this: {0}")]
@@ -93,66 +97,6 @@ pub enum Misread {
     NoTask(String),
 }
 
-const fn entry(name: &'static str, usage: &'static str, help: &'static str) -> Entry {
-    Entry { name, usage, help }
-}
-
-/// All slash commands.
-pub const COMMANDS: [Entry; 33] = [
-    entry("/help", "[COMMAND]", "these lines, or more about one command"),
-    entry("/status", "", "model, session, tokens, and what runs"),
-    entry("/cost", "", "model calls, tokens and money of this session, by model, and of the tasks"),
-    entry("/tasks", "", "all tasks of this workspace"),
-    entry("/task", "t_001", "one task: brief, progress, result"),
-    entry("/jobs", "[kill 2]", "commands that the agent has in the background; `kill 2` ends one"),
-    entry("/attach", "t_001", "watch a worker live; Enter on an empty line or /detach ends it"),
-    entry("/detach", "", "stop watching a worker"),
-    entry("/steer", "t_001 TEXT", "tell a worker something; it reads it before its next step"),
-    entry("/follow-up", "[t_001] TEXT", "queue words for when the current work is done"),
-    entry("/answer", "t_001 2", "answer what a worker asks: an option's number, or words"),
-    entry(
-        "/approve",
-        "[always] [1]",
-        "allow a call that waits for your word; `always`: this very call, until you leave",
-    ),
-    entry("/deny", "[1] [WHY]", "deny it; a bare y or n answers too"),
-    entry("/budget", "[t_001 [+0.25]]", "what may be used and what was; `+0.25` gives a task more, `$1 20m` sets it"),
-    entry("/abort", "[t_001]", "stop a worker; without an id, what the main agent does now"),
-    entry("/resume", "t_001", "go on with a task that was interrupted, aborted, failed or ran out of turns"),
-    entry("/continue", "t_001 TEXT", "go on with a task that has ended, also one that is done, with a new instruction"),
-    entry(
-        "/dispatch",
-        "[--approval ask] TEXT",
-        "hand work to a worker yourself; with `--approval ask` it asks you where a rule says ask",
-    ),
-    entry("/batch", "FILE TEXT", "a task for each row of a CSV or JSON-lines file; {{column}} in TEXT is filled in"),
-    entry("/sessions", "[search WORDS]", "all conversations of this workspace, or those that say this"),
-    entry("/open", "ID", "go over to another conversation; what goes on in this one goes on"),
-    entry("/new", "", "begin a new conversation"),
-    entry("/rename", "TITLE", "give this conversation another title"),
-    entry("/tree", "[m37]", "this conversation with its branches, up to an entry"),
-    entry("/branch", "[m37]", "go on behind an entry; without one, your last lines to choose from"),
-    entry("/branches", "", "all branches; nothing said is ever lost"),
-    entry("/switch", "m37", "go to the end of another branch"),
-    entry("/fork", "[m37]", "begin a new conversation like this one, up to an entry"),
-    entry("/compact", "", "sum up the older half now; `tillerman compaction` shows what is left out"),
-    entry("/restore", "m37", "say an entry again that was left out; it then stays"),
-    entry("/archive", "", "put this conversation away and begin a new one"),
-    entry("/session", "ID", "the same as /open"),
-    entry("/quit", "", "leave; running workers are interrupted and say so"),
-];
-
-/// What works besides slash commands.
-pub const KEYS: [(&str, &str); 7] = [
-    ("TEXT", "talk to the agent; while it works, your words steer it"),
-    ("@t_001 TEXT", "the same as /steer t_001 TEXT"),
-    ("!COMMAND", "run a shell command here; the agent does not see it"),
-    ("Alt+Enter", "queue the line as a follow-up"),
-    ("Esc", "stop what the main agent does now; workers go on"),
-    ("Ctrl-C", "clear the line; on an empty line stop the run; twice: leave"),
-    ("Ctrl-D", "leave"),
-];
-
 /// Reads a typed line.
 ///
 /// # Errors
@@ -163,7 +107,7 @@ pub fn read(line: &str) -> Result<Input, Misread> {
         return Ok(Input::Nothing);
     }
     if let Some(command) = line.strip_prefix('!') {
-        return shell(command.trim());
+        return shell(command);
     }
     if let Some((task, text)) = addressed(line) {
         return text_for(task, text, "@t_001 TEXT").map(|(task, text)| Input::Steer(task, text));
@@ -173,12 +117,13 @@ pub fn read(line: &str) -> Result<Input, Misread> {
     if !line.starts_with('/') || name[1..].contains('/') {
         return Ok(Input::Say(line.to_owned()));
     }
-    slash(name, rest)
+    // Other names mean the same.
+    slash(named(name).map_or(name, |entry| entry.name), rest)
 }
 
 fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
     match name {
-        "/help" | "/?" => help(rest),
+        "/help" => help(rest),
         "/status" => Ok(Input::Status),
         "/cost" => Ok(Input::Cost),
         "/tasks" => Ok(Input::Tasks),
@@ -199,7 +144,7 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
             let (id, word) = permit::deny(rest);
             Ok(Input::Permit(id, word))
         }
-        "/resume" => task(rest, "/resume t_001").map(Input::Resume),
+        "/resume" => Ok(resume(rest)),
         "/continue" => go_on(rest),
         "/dispatch" => dispatch(rest),
         "/batch" => match split(rest) {
@@ -208,13 +153,18 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         },
         "/abort" if rest.is_empty() => Ok(Input::Abort(None)),
         "/abort" => task(rest, "/abort [t_001]").map(|id| Input::Abort(Some(id))),
-        "/quit" | "/exit" => Ok(Input::Quit),
-        _ => roam::read(name, rest).map_or_else(|| Err(unknown(name)), |read| read.map(Input::Roam)),
+        "/quit" => Ok(Input::Quit),
+        _ => None
+            .or_else(|| roam::read(name, rest).map(|read| read.map(Input::Roam)))
+            .or_else(|| inquiry::read(name, rest).map(|read| read.map(Input::Inquire)))
+            .or_else(|| deed::read(name, rest).map(|read| read.map(Input::Deed)))
+            .unwrap_or_else(|| Err(unknown(name))),
     }
 }
 
 fn unknown(name: &str) -> Misread {
-    Misread::Unknown { name: name.to_owned(), near: nearest(name, COMMANDS.iter().map(|entry| entry.name)) }
+    let names = COMMANDS.iter().flat_map(|entry| std::iter::once(entry.name).chain(entry.also.iter().copied()));
+    Misread::Unknown { name: name.to_owned(), near: nearest(name, names).map(str::to_owned) }
 }
 
 fn help(rest: &str) -> Result<Input, Misread> {
@@ -222,14 +172,25 @@ fn help(rest: &str) -> Result<Input, Misread> {
         return Ok(Input::Help(None));
     }
     let name = format!("/{}", rest.trim_start_matches('/'));
-    let entry = COMMANDS.iter().find(|entry| entry.name == name);
-    entry.map(|entry| Input::Help(Some(entry))).ok_or_else(|| unknown(&name))
+    named(&name).map(|entry| Input::Help(Some(entry))).ok_or_else(|| unknown(&name))
 }
 
 fn shell(command: &str) -> Result<Input, Misread> {
-    match command {
-        "" => Err(Misread::Usage("!COMMAND, for example !git status".to_owned())),
-        _ => Ok(Input::Shell(command.to_owned())),
+    let (private, text) = command.strip_prefix('!').map_or((false, command), |command| (true, command));
+    match text.trim() {
+        "" => Err(Misread::Usage("!COMMAND, for example !git status; !!COMMAND keeps it from the agent".to_owned())),
+        text => Ok(Input::Shell { text: text.to_owned(), private }),
+    }
+}
+
+/// A task that goes on; anything else that is named is a conversation, as elsewhere.
+fn resume(rest: &str) -> Input {
+    // The id of a conversation begins with its day.
+    let is_day = rest.len() >= 8 && rest.bytes().take(8).all(|byte| byte.is_ascii_digit());
+    match (rest, task(rest, "")) {
+        ("", _) => Input::Roam(Roam::Sessions),
+        (_, Ok(task)) if !is_day => Input::Resume(task),
+        (id, _) => Input::Roam(Roam::Open(id.to_owned())),
     }
 }
 
@@ -302,7 +263,7 @@ fn addressed(line: &str) -> Option<(TaskId, &str)> {
     Some((id, text))
 }
 
-fn task(word: &str, usage: &str) -> Result<TaskId, Misread> {
+pub(super) fn task(word: &str, usage: &str) -> Result<TaskId, Misread> {
     let word = word.trim_start_matches('@');
     if word.is_empty() {
         return Err(Misread::Usage(usage.to_owned()));
