@@ -17,6 +17,9 @@ use super::fault::{self, Refusal};
 use super::sse::{LineDecoder, SseDecoder, SseError, SseEvent};
 use super::{Fault, ModelError};
 
+/// Bytes from which on the ends of a key may be told: they are little of it.
+const TOLD_KEY: usize = 20;
+
 /// Most bytes of an answer that comes whole.
 const MAX_WHOLE: usize = 64 << 20;
 /// Most bytes of a stream. Far more than of the reply in it, for a piece of one letter takes a hundred bytes.
@@ -196,7 +199,7 @@ impl Endpoint {
         let variable = self.key_variable.as_deref();
         let advice = match fault {
             Fault::Auth => match variable {
-                Some(variable) => format!("; check the key in {variable}"),
+                Some(variable) => format!("; check the key in {variable}{}", self.key_ends()),
                 None => "; it wants a key".to_owned(),
             },
             Fault::Billing => "; the account has no credit or quota left".to_owned(),
@@ -207,6 +210,17 @@ impl Endpoint {
         };
         let error = self.error(fault, format!("{status} from {host}: {said}{advice}"));
         ModelError { retry_after: refusal.wait(), ..error }
+    }
+
+    /// By what a person knows the key again; nothing of one that is so short that this would be much of it.
+    fn key_ends(&self) -> String {
+        let key = self.key.as_ref().map_or("", |key| key.expose_secret());
+        match (key.get(..3), key.len().checked_sub(3).and_then(|at| key.get(at..))) {
+            (Some(first), Some(last)) if key.len() >= TOLD_KEY => {
+                format!(" (it begins with {first}, ends with {last})")
+            }
+            _ => String::new(),
+        }
     }
 
     /// The answer broke the format.

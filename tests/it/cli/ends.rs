@@ -53,6 +53,13 @@ fn a_refused_key_ends_with_3_at_once() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{}", done.stderr);
     assert!(done.stderr.contains("ANTHROPIC_API_KEY"), "{}", done.stderr);
     assert!(!done.stderr.contains(KEY.1), "{}", done.stderr);
+    // A person knows the own key by its ends, and nobody else learns it from them.
+    let server = Server::answer(move |_| Response::status(401, body));
+    let key = ("ANTHROPIC_API_KEY", "sk-ant-0123456789-abcdef");
+    let done = Place::new().tillerman_with(&["run", "hi", "-m", MODEL, "--base-url", &server.base_url()], &[key], "");
+    let told = "ANTHROPIC_API_KEY (it begins with sk-, ends with def)";
+    assert!(done.stderr.contains("401 from 127.0.0.1") && done.stderr.contains(told), "{}", done.stderr);
+    assert_eq!((done.code, server.requests().len()), (Some(3), 1), "no second try: {}", done.stderr);
 }
 
 #[test]
