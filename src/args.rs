@@ -14,9 +14,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 
 pub use self::compaction::Compaction;
 pub use self::every::{Common, Reach, When};
+pub use self::help::{VARIABLES, exit_codes};
 pub use self::notes::Notes;
 pub use self::run::{Dialect, Most, Run};
 pub use self::sessions::{Form, Sessions, Trash};
@@ -39,6 +41,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// Lines that can be typed for a command, by its words, each with what it does.
+    pub fn examples(path: &str) -> &'static [(&'static str, &'static str)] {
+        examples::of(path)
+    }
+
     /// Reads a command line, the program's name first.
     ///
     /// # Errors
@@ -160,6 +167,18 @@ pub enum Command {
         /// Print JSON instead of text.
         #[arg(long)]
         json: bool,
+    },
+    /// Print what makes a shell complete commands and options.
+    Completions {
+        /// Which shell.
+        #[arg(value_name = "SHELL", value_enum)]
+        shell: Shell,
+    },
+    /// Print the manual, or write its pages into a folder.
+    Man {
+        /// The folder, made when missing; one page for each command.
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
     },
 }
 

@@ -111,6 +111,8 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
             shown.unwrap_or_else(|error| complain(error.exit, &error.why))
         }
         Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
+        Some(Command::Completions { shell }) => cli::man::completions(shell),
+        Some(Command::Man { dir }) => cli::man::man(dir.as_deref()).unwrap_or_else(|why| complain(Exit::Failed, &why)),
         Some(Command::Tool { command, json }) => tools(&common, command.unwrap_or(Tools::List), json).await,
         Some(Command::Init { dir }) => init(&common, dir),
     }

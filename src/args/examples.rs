@@ -213,4 +213,19 @@ const OTHERS: Examples = &[
         &[("tillerman permissions explain 'shell(git push)'", "allowed, asked or denied, and why")],
     ),
     ("doctor", &[("tillerman doctor", "what works here"), ("tillerman doctor --json", "for programs")]),
+    (
+        "completions",
+        &[
+            ("tillerman completions bash > ~/.tillerman.bash", "then: source ~/.tillerman.bash"),
+            ("tillerman completions zsh > ~/.zfunc/_tillerman", "a folder of your fpath"),
+            ("tillerman completions fish > ~/.config/fish/completions/tillerman.fish", "fish finds it there"),
+        ],
+    ),
+    (
+        "man",
+        &[
+            ("tillerman man | man -l -", "read it"),
+            ("tillerman man ~/.local/share/man/man1", "then: man tillerman-tasks"),
+        ],
+    ),
 ];

@@ -20,12 +20,12 @@ const MOST_LEFT: usize = 30;
 const FIRST: usize = 4;
 
 /// The commands that `-h` of the program shows.
-const USUAL: [&str; 7] = ["run", "tasks", "sessions", "init", "doctor", "config", "demo"];
+const USUAL: [&str; 6] = ["run", "tasks", "sessions", "init", "doctor", "demo"];
 
 /// Commands that belong together, in the order in which `--help` shows them; what is in no group comes last.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Work", &["run", "tasks", "sessions", "compaction", "notes", "rpc", "serve"]),
-    ("Set up", &["init", "doctor", "config", "models", "permissions", "tool"]),
+    ("Set up", &["init", "doctor", "config", "models", "permissions", "tool", "completions", "man"]),
     ("More", &[]),
 ];
 
@@ -34,7 +34,8 @@ const TAKE_ALL: [&str; 2] = ["", "run"];
 
 const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}{after-help}";
 
-const VARIABLES: [(&str, &str); 7] = [
+/// Variables of the environment that the program follows, and what each is for.
+pub const VARIABLES: [(&str, &str); 7] = [
     ("ANTHROPIC_API_KEY, …", "A key chooses its provider; `tillerman doctor` lists them all"),
     ("ANTHROPIC_BASE_URL, …", "The address of a provider"),
     ("ANTHROPIC_MODEL, …", "The model of a provider"),
@@ -241,5 +242,10 @@ fn option(arg: &Arg, long: bool) -> Vec<Row> {
 }
 
 fn codes() -> Vec<Row> {
-    Exit::ALL.iter().map(|exit| Row::of(format!("{:<4} {}", exit.code(), exit.name()), exit.meaning())).collect()
+    exit_codes().map(|(code, meaning)| Row::of(code, meaning)).collect()
+}
+
+/// Numbers and names of the exit codes, with what they mean.
+pub fn exit_codes() -> impl Iterator<Item = (String, &'static str)> {
+    Exit::ALL.iter().map(|exit| (format!("{:<4} {}", exit.code(), exit.name()), exit.meaning()))
 }

@@ -1,4 +1,5 @@
-//! The commands of the command line that are not the terminal: run, rpc, replay, tasks, sessions, notes, models, tool, demo, doctor, init.
+//! The commands of the command line that are not the terminal: run, rpc, replay, tasks, sessions, notes, models, tool, demo, doctor, init,
+//! completions, man.
 
 pub mod compaction;
 pub mod demo;
@@ -8,6 +9,7 @@ pub mod image;
 pub mod init;
 pub mod json;
 pub mod log;
+pub mod man;
 pub mod models;
 pub mod notes;
 pub mod orders;

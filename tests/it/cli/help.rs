@@ -59,7 +59,7 @@ fn typed(line: &str) -> Vec<String> {
         }
     }
     words.extend(word);
-    words.into_iter().take_while(|word| word != "<").collect()
+    words.into_iter().take_while(|word| !["<", ">", "|"].contains(&word.as_str())).collect()
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod ephemeral;
 mod help;
 mod image;
 mod json;
+mod man;
 mod memory;
 mod models;
 mod notes;
