@@ -7,6 +7,7 @@ mod help;
 mod notes;
 mod run;
 mod sessions;
+mod settings;
 mod tasks;
 mod tools;
 
@@ -22,6 +23,7 @@ pub use self::help::{VARIABLES, exit_codes};
 pub use self::notes::Notes;
 pub use self::run::{Dialect, Most, Run};
 pub use self::sessions::{Form, Sessions, Trash};
+pub use self::settings::Settings;
 pub use self::tasks::Tasks;
 pub use self::tools::Tools;
 
@@ -166,6 +168,15 @@ pub enum Command {
     Doctor {
         /// Print JSON instead of text.
         #[arg(long)]
+        json: bool,
+    },
+    /// See every setting, its value and where it comes from.
+    Config {
+        /// What to do; the settings when not given.
+        #[command(subcommand)]
+        command: Option<Settings>,
+        /// Print JSON instead of text.
+        #[arg(long, global = true)]
         json: bool,
     },
     /// Print what makes a shell complete commands and options.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use tempfile::TempDir;
-use tillerman::args::{Args, Command, Common, Compaction, Dialect, Notes, Run, Sessions, Tasks, Tools, When};
+use tillerman::args::{Args, Command, Common, Compaction, Dialect, Notes, Run, Sessions, Settings, Tasks, Tools, When};
 use tillerman::cli;
 use tillerman::cli::output::Output;
 use tillerman::cli::ready::Stay;
@@ -111,6 +111,11 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
             shown.unwrap_or_else(|error| complain(error.exit, &error.why))
         }
         Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
+        Some(Command::Config { command, json }) => {
+            let Settings::Show { origin } = command.unwrap_or(Settings::Show { origin: false });
+            let shown = cli::settings::show(&common, look(&common, &io::stdout()), origin, json);
+            shown.unwrap_or_else(|error| complain(error.exit, &error.why))
+        }
         Some(Command::Completions { shell }) => cli::man::completions(shell),
         Some(Command::Man { dir }) => cli::man::man(dir.as_deref()).unwrap_or_else(|why| complain(Exit::Failed, &why)),
         Some(Command::Tool { command, json }) => tools(&common, command.unwrap_or(Tools::List), json).await,

@@ -214,6 +214,20 @@ const OTHERS: Examples = &[
     ),
     ("doctor", &[("tillerman doctor", "what works here"), ("tillerman doctor --json", "for programs")]),
     (
+        "config",
+        &[
+            ("tillerman config", "every setting and its value"),
+            ("tillerman config show --origin", "and where each comes from"),
+        ],
+    ),
+    (
+        "config show",
+        &[
+            ("tillerman config show --origin", "every setting, and where it comes from"),
+            ("tillerman config show --json", "for programs"),
+        ],
+    ),
+    (
         "completions",
         &[
             ("tillerman completions bash > ~/.tillerman.bash", "then: source ~/.tillerman.bash"),

@@ -1,5 +1,5 @@
 //! The commands of the command line that are not the terminal: run, rpc, replay, tasks, sessions, notes, models, tool, demo, doctor, init,
-//! completions, man.
+//! config, completions, man.
 
 pub mod compaction;
 pub mod demo;
@@ -23,6 +23,7 @@ mod rpc;
 pub mod run;
 pub mod schema;
 pub mod sessions;
+pub mod settings;
 mod show;
 mod tail;
 pub mod tasks;

@@ -75,6 +75,11 @@ const fn key(name: &'static str, default: Option<&'static str>, harmless: bool) 
     Key { name, default, harmless }
 }
 
+/// The names of all settings, in the order in which they are shown.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().map(|key| key.name)
+}
+
 pub(super) fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }

@@ -38,6 +38,7 @@ use crate::workspace::policy::Profile;
 pub use authority::Authority;
 pub use cast::{Cast, Named};
 pub use init::{Wrote, init};
+pub use keys::names;
 pub use permissions::Permissions;
 pub use raw::Place;
 pub use review::review;

@@ -18,6 +18,7 @@ mod rpc;
 mod run;
 mod schema;
 mod sessions;
+mod settings;
 mod tail;
 mod tasks;
 mod tools;
