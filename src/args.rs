@@ -1,6 +1,7 @@
 //! The command line as it is typed. What the words do is told in `cli` and `repl`.
 
 mod compaction;
+mod doctor;
 mod every;
 mod examples;
 mod help;
@@ -18,6 +19,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use self::compaction::Compaction;
+pub use self::doctor::Doctor;
 pub use self::every::{Common, Reach, When};
 pub use self::help::{VARIABLES, exit_codes};
 pub use self::notes::Notes;
@@ -165,11 +167,7 @@ pub enum Command {
         json: bool,
     },
     /// Check what works here and how to mend what does not.
-    Doctor {
-        /// Print JSON instead of text.
-        #[arg(long)]
-        json: bool,
-    },
+    Doctor(Doctor),
     /// See every setting, its value and where it comes from.
     Config {
         /// What to do; the settings when not given.

@@ -110,7 +110,7 @@ async fn obey(common: Common, command: Option<Command>) -> Exit {
             let shown = cli::permissions::permissions(&common, command.as_ref(), json, look(&common, &io::stdout()));
             shown.unwrap_or_else(|error| complain(error.exit, &error.why))
         }
-        Some(Command::Doctor { json }) => cli::doctor::doctor(&common, look(&common, &io::stdout()), json),
+        Some(Command::Doctor(asked)) => cli::doctor::doctor(&common, look(&common, &io::stdout()), asked),
         Some(Command::Config { command, json }) => {
             let Settings::Show { origin } = command.unwrap_or(Settings::Show { origin: false });
             let shown = cli::settings::show(&common, look(&common, &io::stdout()), origin, json);

@@ -212,7 +212,14 @@ const OTHERS: Examples = &[
         "permissions explain",
         &[("tillerman permissions explain 'shell(git push)'", "allowed, asked or denied, and why")],
     ),
-    ("doctor", &[("tillerman doctor", "what works here"), ("tillerman doctor --json", "for programs")]),
+    (
+        "doctor",
+        &[
+            ("tillerman doctor", "what works here, and what does not"),
+            ("tillerman doctor --summary", "only what does not"),
+            ("tillerman doctor --json", "for programs"),
+        ],
+    ),
     (
         "config",
         &[

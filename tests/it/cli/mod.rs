@@ -3,6 +3,7 @@
 mod args;
 mod compaction;
 mod dialect;
+mod doctor;
 mod ends;
 mod ephemeral;
 mod help;
