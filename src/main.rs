@@ -139,7 +139,7 @@ async fn prompt(common: &Common) -> Exit {
         root: ready.root.clone(),
         history: ready.state.join("history"),
         resumed: ready.resumed,
-        dumb: is_dumb(&env),
+        dumb: is_still(common),
     };
     let ended = repl::run(&ready.runtime, &ready.session, feed, setup).await;
     ready.end().await;
@@ -174,7 +174,7 @@ async fn resume(common: &Common, ids: &[String], json: bool) -> Exit {
 fn shown(common: &Common, json: Option<Dialect>) -> cli::run::Setup {
     let stderr = io::stderr();
     let width = stderr.is_terminal().then(columns).flatten();
-    let in_place = width.is_some() && !is_dumb(&env);
+    let in_place = width.is_some() && !is_still(common);
     cli::run::Setup { json, wait: true, look: look(common, &stderr), width, in_place, output: None, schema: None }
 }
 
@@ -199,8 +199,12 @@ async fn tasks(common: &Common, command: Tasks, json: bool) -> Exit {
         Ok(workspace) => workspace,
         Err(error) => return complain(error.exit, &error.why),
     };
-    let orders =
-        cli::orders::Setup { workspace: &workspace, look: look(common, &io::stdout()), json, in_place: !is_dumb(&env) };
+    let orders = cli::orders::Setup {
+        workspace: &workspace,
+        look: look(common, &io::stdout()),
+        json,
+        in_place: !is_still(common),
+    };
     match (cli::orders::orders(&command, &orders).await, &command) {
         (None, _) => {}
         (Some(Err(error)), Tasks::Resume { ids }) if error.is_alone() => return resume(common, ids, json).await,
@@ -281,7 +285,18 @@ fn init(common: &Common, dir: Option<PathBuf>) -> Exit {
 }
 
 fn look(common: &Common, stream: &impl IsTerminal) -> Look {
-    Look::choose(ColorChoice::from(common.color), &env, stream)
+    let plain = is_plain(common);
+    let color = if plain && common.color != When::Always { When::Never } else { common.color };
+    Look::choose(color.into(), &env, stream).in_words(plain)
+}
+
+/// The prompt is lines in and lines out.
+fn is_still(common: &Common) -> bool {
+    is_plain(common) || is_dumb(&env)
+}
+
+fn is_plain(common: &Common) -> bool {
+    common.plain || env("TILLERMAN_PLAIN").is_some_and(|value| !["", "0"].contains(&value.trim()))
 }
 
 fn env(name: &str) -> Option<String> {
@@ -296,7 +311,8 @@ fn complain(exit: Exit, why: &str) -> Exit {
 
 /// Help and version are what was asked for; all else is a slip, told with the nearest that exists.
 fn misread(error: &clap::Error, words: &[OsString]) -> ExitCode {
-    let color = ColorChoice::from(When::in_words(words));
+    let plain = Common { plain: words.iter().any(|word| word == "--plain"), ..Common::default() };
+    let color = if is_plain(&plain) { ColorChoice::Never } else { When::in_words(words).into() };
     let shown = |look: Look| if look.color { error.render().ansi().to_string() } else { error.render().to_string() };
     // A reader that has gone needs no help.
     let _ = if error.use_stderr() {

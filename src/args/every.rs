@@ -59,6 +59,9 @@ pub struct Common {
     /// Never allow such calls; goes before --ask and --allow.
     #[arg(long, value_name = "RULE", global = true, hide_short_help = true)]
     pub deny: Vec<String>,
+    /// Plain lines: no colours, no moving about, words instead of signs.
+    #[arg(long, global = true, hide_short_help = true)]
+    pub plain: bool,
     /// When to use colours.
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t, hide_short_help = true)]
     pub color: When,

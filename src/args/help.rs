@@ -35,13 +35,14 @@ const TAKE_ALL: [&str; 2] = ["", "run"];
 const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}{after-help}";
 
 /// Variables of the environment that the program follows, and what each is for.
-pub const VARIABLES: [(&str, &str); 7] = [
+pub const VARIABLES: [(&str, &str); 8] = [
     ("ANTHROPIC_API_KEY, …", "A key chooses its provider; `tillerman doctor` lists them all"),
     ("ANTHROPIC_BASE_URL, …", "The address of a provider"),
     ("ANTHROPIC_MODEL, …", "The model of a provider"),
     ("TILLERMAN_HOME", "The folder of settings and conversations, instead of ~/.tillerman"),
     ("TILLERMAN_OFFLINE=1", "Look for no model server on this machine"),
     ("TILLERMAN_LOG=debug", "What is written to the log: error, warn, info, debug or trace"),
+    ("TILLERMAN_PLAIN=1", "Always --plain, for a screen reader or a log"),
     ("NO_COLOR, FORCE_COLOR", "Never, or always, use colours; --color goes before them"),
 ];
 

@@ -106,7 +106,7 @@ fn as_text(rows: &[Row], look: Look, asked: Doctor) -> String {
             Mark::Bad => ("[bad] ", "✗"),
             Mark::Absent => ("[-]   ", "·"),
         };
-        let mark = if asked.ascii { word } else { sign };
+        let mark = if asked.ascii || look.words { word } else { sign };
         let (mark, found) = match row.mark {
             Mark::Good => (look.good(mark), row.found.clone()),
             Mark::Warn => (look.warn(mark), row.found.clone()),
@@ -114,7 +114,7 @@ fn as_text(rows: &[Row], look: Look, asked: Doctor) -> String {
             Mark::Absent => (look.dim(mark), look.dim(&row.found)),
         };
         lines.push(format!("  {mark} {found}"));
-        let remedy = |remedy: &String| look.dim(format!("    {} {remedy}", "→"));
+        let remedy = |remedy: &String| look.dim(format!("    {} {remedy}", if look.words { "to do:" } else { "→" }));
         lines.extend(row.remedy.iter().map(remedy));
     }
     let count = |mark| rows.iter().filter(|row| row.mark == mark).count();

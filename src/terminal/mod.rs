@@ -9,6 +9,7 @@ pub mod exit;
 mod ink;
 pub mod markdown;
 pub mod screen;
+mod sign;
 pub mod story;
 pub mod theme;
 mod thought;
@@ -40,15 +41,22 @@ pub struct Look {
     pub color: bool,
     /// Which colours.
     pub theme: Theme,
+    /// Signs that say something by themselves are written as words.
+    pub words: bool,
 }
 
 impl Look {
     /// No colours.
-    pub const PLAIN: Look = Look { color: false, theme: Theme::Ansi };
+    pub const PLAIN: Look = Look { color: false, theme: Theme::Ansi, words: false };
 
     /// Decides for one stream: the flag first, then `NO_COLOR`, `CLICOLOR_FORCE` and `FORCE_COLOR`, then the terminal.
     pub fn choose(choice: ColorChoice, env: &dyn Fn(&str) -> Option<String>, stream: &impl IsTerminal) -> Look {
-        Look { color: colored(choice, env, stream.is_terminal()), theme: Theme::default() }
+        Look { color: colored(choice, env, stream.is_terminal()), theme: Theme::default(), words: false }
+    }
+
+    /// The same with words instead of signs, for whoever listens to a screen reader or reads a log.
+    pub fn in_words(self, words: bool) -> Look {
+        Look { words, ..self }
     }
 
     /// The colour of what went well.
@@ -82,7 +90,9 @@ impl Look {
     }
 
     fn paint(self, sgr: &str, text: impl Display) -> String {
-        if self.color { format!("\x1b[{sgr}m{text}\x1b[0m") } else { text.to_string() }
+        let text = text.to_string();
+        let text = if self.words { sign::word(&text).map_or(text, str::to_owned) } else { text };
+        if self.color { format!("\x1b[{sgr}m{text}\x1b[0m") } else { text }
     }
 }
 

@@ -14,6 +14,7 @@ mod memory;
 mod models;
 mod notes;
 mod orders;
+mod plain;
 mod replay;
 mod rpc;
 mod run;

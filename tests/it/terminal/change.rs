@@ -53,7 +53,7 @@ fn an_edit_shows_what_changed() {
 
 #[test]
 fn words_that_changed_are_marked() {
-    let look = Look { color: true, theme: Theme::Ansi };
+    let look = Look { color: true, theme: Theme::Ansi, ..Look::PLAIN };
     let mut screen = Screen::new(look, 60, PathBuf::from("/w"), Texts::Shown);
     let lines = shown(&mut screen, &main_source(), edited("@@ -1 +1 @@\n-let b = one();\n+let b = two();\n"));
     let part = |sgr: &str, text: &str| format!("\u{1b}[{sgr}m{text}\u{1b}[0m");
