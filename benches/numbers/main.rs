@@ -2,7 +2,7 @@
 //! With `-- compare OLD NEW` it measures only the start, of other builds, in turn; with `-- journal` only the sessions,
 //! with `-- limits` only the ledger and the judge of progress, with `-- walls` only the walls around commands, with `-- secrets` only
 //! what it costs to hide secrets, with `-- turns` only the turns of a run, with `-- ink` only how an answer
-//! becomes lines.
+//! becomes lines, with `-- screen` only what a person at the prompt waits for.
 //! See docs/numbers.md for how each figure comes about.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot be made should stop, loudly")]
 
@@ -14,6 +14,7 @@ mod ink;
 mod journal;
 mod limits;
 mod process;
+mod screen;
 mod server;
 mod stream;
 mod table;
@@ -37,6 +38,7 @@ fn main() {
         [process::TURNS, ..] => &[process::turns],
         [hush::WORD, ..] => &[hush::measure],
         [ink::WORD, ..] => &[ink::measure],
+        [screen::WORD, ..] => &[screen::measure],
         _ => &[
             process::measure,
             walls::measure,
@@ -48,6 +50,7 @@ fn main() {
             tokens::measure,
             hush::measure,
             ink::measure,
+            screen::measure,
         ],
     };
     println!("{}\n", process::machine());

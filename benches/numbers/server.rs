@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -18,6 +18,8 @@ pub(crate) struct Asked {
 pub(crate) enum Answer {
     /// A whole reply.
     Says(Vec<Value>),
+    /// A reply word by word, and when each was written.
+    Trickles { pieces: Vec<String>, pause: Duration, sent: Arc<Mutex<Vec<Instant>>> },
     /// The beginning of one, then nothing until the client closes the connection.
     Holds,
 }
@@ -117,6 +119,10 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
                 stream.write_all(bytes.as_bytes())?;
                 shared.log.lock().expect("no server thread panics")[at].answered = Instant::now();
             }
+            Answer::Trickles { pieces, pause, sent } => {
+                stream.write_all(head.as_bytes())?;
+                trickle(&mut stream, &pieces, pause, &sent)?;
+            }
             Answer::Holds => {
                 let events = opening() + &text_block(0, "thinking about it");
                 stream.write_all(format!("{head}{:x}\r\n{events}\r\n", events.len()).as_bytes())?;
@@ -131,6 +137,28 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes a reply in which each piece is a chunk of its own.
+fn trickle(
+    stream: &mut TcpStream,
+    pieces: &[String],
+    pause: Duration,
+    sent: &Mutex<Vec<Instant>>,
+) -> std::io::Result<()> {
+    let mut say = |events: &str| stream.write_all(format!("{:x}\r\n{events}\r\n", events.len()).as_bytes());
+    say(&opening())?;
+    say(&event("content_block_start", json!({"index": 0, "content_block": {"type": "text", "text": ""}})))?;
+    for piece in pieces {
+        std::thread::park_timeout(pause);
+        let delta = event("content_block_delta", json!({"index": 0, "delta": {"type": "text_delta", "text": piece}}));
+        sent.lock().expect("no client thread panics").push(Instant::now());
+        say(&delta)?;
+    }
+    say(&event("content_block_stop", json!({"index": 0})))?;
+    let delta = json!({"delta": {"stop_reason": "end_turn", "stop_sequence": null}, "usage": {"output_tokens": 20}});
+    say(&(event("message_delta", delta) + &event("message_stop", json!({}))))?;
+    stream.write_all(b"0\r\n\r\n")
 }
 
 /// Reads one request; nothing at the end of the connection.
