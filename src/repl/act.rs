@@ -38,7 +38,8 @@ impl Talk<'_> {
             Typed::Expand => self.out.answer(self.screen.expand()).await,
             Typed::Refused(why) => self.complain(why).await,
             Typed::TakeBack => self.take_back().await,
-            Typed::Board | Typed::Key(_) | Typed::Redraw | Typed::Focus(_) => {}
+            Typed::Focus(focus) => self.sight.away = !focus,
+            Typed::Board | Typed::Key(_) | Typed::Redraw => {}
             Typed::End => return Next::Leave,
         }
         Next::GoOn
@@ -81,12 +82,14 @@ impl Talk<'_> {
             if many > SAID {
                 shown.push(self.look.dim(format!("   … {} more lines", many - SAID)));
             }
+            shown.insert(0, String::new());
             self.out.news(shown).await;
         }
     }
 
     /// What the panel has to know of it.
     pub(super) fn note(&mut self, news: &News) {
+        self.call_back(news);
         match news {
             News::Permission(permission) => self.sight.hear(permission),
             News::Agent(AgentEvent::Text { .. } | AgentEvent::Thinking { .. } | AgentEvent::ToolProgress { .. }) => {}

@@ -46,6 +46,8 @@ pub(super) struct Inbox {
     pub(super) events: VecDeque<Option<Event>>,
     /// Lines that stay.
     pub(super) lines: VecDeque<String>,
+    /// Sequences that draw nothing: a title, a bell.
+    pub(super) signals: Vec<String>,
     /// What is around the line now.
     pub(super) scene: Option<Scene>,
     /// A whole screen, or back from it.
@@ -127,6 +129,11 @@ impl Desk {
         self.put(|inbox| inbox.given.push(text));
     }
 
+    /// A sequence that draws nothing.
+    pub(super) fn signal(&self, sequence: String) {
+        self.put(|inbox| inbox.signals.push(sequence));
+    }
+
     /// What can be chosen has changed.
     pub(super) fn renew(&self) {
         self.put(|inbox| inbox.renew = true);
@@ -164,6 +171,7 @@ impl Inbox {
     fn is_empty(&self) -> bool {
         self.events.is_empty()
             && self.lines.is_empty()
+            && self.signals.is_empty()
             && self.scene.is_none()
             && self.frame.is_none()
             && self.given.is_empty()

@@ -64,6 +64,9 @@ impl Seat {
             for text in work.given {
                 self.composer.give(&text);
             }
+            for sequence in work.signals {
+                self.out.extend_from_slice(sequence.as_bytes());
+            }
             if let Some(scene) = work.scene {
                 self.scene = scene;
             }

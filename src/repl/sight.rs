@@ -8,10 +8,12 @@ use super::panel::Scene;
 use super::seat::size;
 use super::strip::{heading, strip};
 use super::talk::Talk;
+use crate::event::{AgentEvent, Ending};
 use crate::message::Spent;
-use crate::runtime::{Pending, Permission, Status, TaskRow};
+use crate::runtime::{News, Pending, Permission, Status, TaskRow};
 use crate::task::TaskStatus;
 use crate::terminal::clean::{clean, one_line};
+use crate::terminal::notify::{self, Notifier};
 use crate::terminal::wrap::{columns, cut, wrapped};
 use crate::terminal::{Look, story};
 use crate::workspace::git;
@@ -40,6 +42,10 @@ pub(super) struct Sight {
     branch: Option<String>,
     /// Something has changed of what is asked for.
     pub(super) stale: bool,
+    /// The person looks elsewhere, as the terminal says.
+    pub(super) away: bool,
+    /// The terminal's title as it was written last.
+    title: String,
 }
 
 impl Sight {
@@ -87,6 +93,11 @@ impl Sight {
             .flat_map(|line| wrapped(line, width.saturating_sub(2)))
             .map(|line| look.dim(format!("  {line}")))
             .collect()
+    }
+
+    /// Something waits for the person.
+    fn is_asking(&self) -> bool {
+        !self.cards.is_empty() || self.rows.iter().any(|row| !row.questions.is_empty())
     }
 
     /// Workers that would be interrupted by leaving.
@@ -199,6 +210,11 @@ impl Talk<'_> {
             self.sight.branch = git::branch(&self.root);
             self.completer.set_tasks(&self.sight.rows);
         }
+        let title = notify::title(self.sight.is_asking(), self.sight.running());
+        if title != self.sight.title {
+            desk.signal(title.clone());
+            self.sight.title = title;
+        }
         let size = size();
         let (look, width) = (self.look, size.width.saturating_sub(1));
         let scene = Scene {
@@ -211,6 +227,21 @@ impl Talk<'_> {
             stops: self.busy || self.is_in_shell(),
         };
         desk.show(scene);
+    }
+
+    /// Calls the person back who looks elsewhere, when something needs them or a worker is done.
+    pub(super) fn call_back(&self, news: &News) {
+        let Out::Above(desk) = &self.out else { return };
+        let words = match news {
+            _ if !self.sight.away => return,
+            News::Permission(permission) if permission.settled.is_none() => format!("may it? {}", permission.tool),
+            News::Asked(question) => format!("{} asks: {}", question.task, question.text),
+            News::TaskEnded(report) => format!("{} {}: {}", report.id, report.status, report.title),
+            News::Agent(AgentEvent::RunEnded { ending: Ending::Failed { why } }) => why.clone(),
+            _ => return,
+        };
+        let env = |name: &str| std::env::var(name).ok();
+        desk.signal(Notifier::of(&env).notify(&words, env("TMUX").is_some_and(|tmux| !tmux.is_empty())));
     }
 
     /// Takes the youngest note back into the line.

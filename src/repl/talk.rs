@@ -22,6 +22,7 @@ use crate::terminal::clean::clean;
 use crate::terminal::exit::Exit;
 use crate::terminal::screen::Screen;
 use crate::terminal::story;
+use crate::terminal::wrap::wrapped;
 
 /// What comes after an act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,7 +330,10 @@ impl<'a> Talk<'a> {
 
     pub(super) async fn complain(&self, error: impl std::fmt::Display) {
         let text = clean(&error.to_string());
-        self.out.news(text.lines().map(|line| format!("{} {line}", self.look.bad("✗")))).await;
+        let room = if matches!(self.out, Out::Plain) { usize::MAX } else { width().saturating_sub(3) };
+        let lines = text.lines().flat_map(|line| wrapped(line, room)).enumerate();
+        let sign = |at| if at == 0 { self.look.bad("✗") } else { " ".to_owned() };
+        self.out.news(lines.map(|(at, line)| format!("{} {line}", sign(at)))).await;
     }
 
     /// One command at a time; the next waits for nobody, it is refused.

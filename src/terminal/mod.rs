@@ -8,6 +8,7 @@ mod diff;
 pub mod exit;
 mod ink;
 pub mod markdown;
+pub mod notify;
 pub mod screen;
 mod sign;
 pub mod story;

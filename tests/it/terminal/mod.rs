@@ -3,6 +3,7 @@
 pub mod crew;
 mod live;
 mod markdown;
+mod notify;
 mod screen;
 mod story;
 mod text;
