@@ -93,7 +93,11 @@ pub async fn run(runtime: &Runtime, session: &SessionId, feed: Receiver<Envelope
         read_plainly(typed)?;
         (Out::Plain, Texts::Hidden)
     };
-    let screen = Screen::new(setup.look, width(), setup.root.clone(), texts);
+    let mut screen = Screen::new(setup.look, width(), setup.root.clone(), texts);
+    if texts == Texts::Shown {
+        // Folded until Ctrl-T; no thought is there yet that could be opened.
+        screen.set_thoughts(false);
+    }
     let mut talk = Talk::new(runtime, session, screen, out, Place { root: setup.root, completer });
     // A script says its next line when the last is answered; a person may say it at once.
     let patient = !io::stdin().is_terminal();

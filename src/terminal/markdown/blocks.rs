@@ -1,11 +1,11 @@
 //! Blocks told apart line by line: quotes and lists around paragraphs, headings, tables, code. A line is judged by itself
 //! and by what is open, never by what comes later, so that what is complete can be shown.
 
-use super::Page;
 use super::code::Code;
 use super::inline::inline;
 use super::list::{self, Fence, Mark, spaces};
 use super::table::Table;
+use super::{Page, tail};
 use crate::terminal::ink::{Ink, Line, Piece, flow, piece, width, written};
 use crate::terminal::theme::Tone;
 
@@ -15,8 +15,6 @@ const DEEPEST: usize = 16;
 const PARAGRAPH: usize = 16 * 1024;
 /// Most bytes of a table's rows; it goes on with columns of its own.
 const TABLE: usize = 64 * 1024;
-/// Bytes of an unfinished paragraph that are looked at.
-const GLIMPSE: usize = 4 * 1024;
 /// Columns that are left for text however deep it stands.
 const LEAST: usize = 10;
 /// Columns of a rule.
@@ -94,12 +92,10 @@ impl Blocks {
         self.leave(0, page, out);
     }
 
-    /// The same with no more of what is unfinished than fits in so many rows, to be looked at.
-    pub(super) fn glimpse(&self, rows: usize) -> Blocks {
+    /// The same with no more of what is unfinished than so many rows of a table, or bytes of a paragraph, to be looked at.
+    pub(super) fn glimpse(&self, rows: usize, most: usize) -> Blocks {
         let leaf = match &self.leaf {
-            Leaf::Paragraph(text) if text.len() > GLIMPSE => {
-                Leaf::Paragraph(text[text.ceil_char_boundary(text.len() - GLIMPSE)..].to_owned())
-            }
+            Leaf::Paragraph(text) => Leaf::Paragraph(tail(text, most).to_owned()),
             Leaf::Table(table) => Leaf::Table(table.glimpse(rows)),
             Leaf::Fence(fence, code) => Leaf::Fence(fence.clone(), code.glimpse()),
             leaf => leaf.clone(),

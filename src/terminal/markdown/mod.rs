@@ -81,8 +81,10 @@ impl Markdown {
     pub fn pending(&self, look: Look, room: usize, rows: usize) -> Vec<String> {
         let page = Page { look, room };
         let mut out = Vec::new();
-        let mut ahead = self.blocks.glimpse(rows);
-        for line in clean(&self.partial).split('\n').filter(|line| !line.is_empty()) {
+        // A column takes two bytes at most, or nearly so; what is before these rows is not looked at.
+        let most = rows.max(2) * room * 2;
+        let mut ahead = self.blocks.glimpse(rows, most);
+        for line in clean(tail(&self.partial, most)).split('\n').filter(|line| !line.is_empty()) {
             ahead.line(line, page, &mut out);
         }
         ahead.finish(page, &mut out);
@@ -102,4 +104,9 @@ impl Markdown {
             self.blocks.line(line, page, out);
         }
     }
+}
+
+/// The end of a text, about so many bytes of it.
+fn tail(text: &str, most: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(most))..]
 }
