@@ -43,3 +43,16 @@ fn a_slip_names_the_nearest_and_contradictions_are_refused() {
     assert!(slip.to_string().contains("tasks"), "{slip}");
     assert_eq!(read(&["-c", "--session", "x"]).unwrap_err().kind(), ErrorKind::ArgumentConflict);
 }
+
+#[test]
+fn names_of_other_programs_mean_the_same() {
+    let run = |words: &[&str]| match read(&[&["run"], words].concat()).unwrap().command {
+        Some(Command::Run(run)) => run,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(run(&["--max-cost", "0.5", "x"]), run(&["--max-budget-usd", "0.5", "x"]));
+    assert_eq!(run(&["--output-schema", "s", "x"]), run(&["--json-schema", "s", "x"]));
+    assert_eq!(run(&["--output-last-message", "f", "x"]), run(&["-o", "f", "x"]));
+    // What stands behind it is the prompt.
+    assert_eq!(run(&["--json", "x"]), run(&["--json=tillerman", "x"]));
+}
