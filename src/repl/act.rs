@@ -20,7 +20,11 @@ impl Talk<'_> {
     pub(super) async fn act(&mut self, typed: Typed) -> Next {
         self.sight.stale = true;
         match typed {
-            Typed::Line(line) => return self.line(&line).await,
+            Typed::Line(line) => {
+                let next = self.line(&line).await;
+                self.learn().await;
+                return next;
+            }
             Typed::FollowUp(line) if line.trim().is_empty() => {}
             Typed::FollowUp(line) => {
                 self.say_again(&line).await;

@@ -6,7 +6,7 @@ use crate::terminal::wrap::{columns, wrapped};
 
 /// Columns of the words before each group, and of a key.
 const MARGIN: usize = 14;
-const KEY: usize = 11;
+const KEY: usize = 13;
 /// Where a terminal has fewer columns, text stands below such a word and not beside it.
 const NARROW: usize = 50;
 

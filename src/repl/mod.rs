@@ -126,6 +126,7 @@ async fn hold(
     with: Hold<'_>,
 ) -> Exit {
     talk.redraw().await;
+    talk.learn_all().await;
     let completer = talk.completer.clone();
     let mut tick = interval(Duration::from_secs(1));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,12 +1,29 @@
 //! What a person says at the prompt: names of templates and skills, mentions, and what their own commands have shown.
 
 use super::command::Misread;
+use super::out::Out;
 use super::sheet;
 use super::talk::Talk;
 use crate::runtime::{Said, Seat, SessionGone, Steered, Unsaid};
 use crate::terminal::nearest;
 
 impl Talk<'_> {
+    /// What can be named with a slash, as it is now.
+    pub(super) async fn learn(&self) {
+        if matches!(self.out, Out::Above(_)) {
+            self.completer.set_vocabulary(&self.runtime.vocabulary().await);
+        }
+    }
+
+    /// What can be named behind commands, too.
+    pub(super) async fn learn_all(&self) {
+        if matches!(self.out, Out::Above(_)) {
+            self.completer.set_models_of(self.runtime.config());
+            self.completer.set_sessions(&self.runtime.sessions().await.unwrap_or_default());
+        }
+        self.learn().await;
+    }
+
     /// A line that names no command: a template or a skill perhaps. `error` says what it is otherwise.
     pub(super) async fn word(&mut self, line: &str, error: Misread) {
         let Misread::Unknown { name, near } = error else { return self.complain(error).await };

@@ -27,21 +27,31 @@ pub static COMMANDS: LazyLock<Vec<Entry>> = LazyLock::new(|| entries(include_str
 
 /// The forms of a line besides slash commands.
 pub const FORMS: [(&str, &str); 6] = [
-    ("TEXT", "talk to the agent; while it works, it hears it before its next step"),
+    ("TEXT", "talk to the agent; while it works, it hears it at its next step"),
     ("@t_001 TEXT", "tell a worker something"),
-    ("@src/main.rs", "anywhere in a line: a file or folder that the agent is to look at"),
-    ("!COMMAND", "run a shell command here; the agent hears of it with your next line"),
+    ("@src/main.rs", "anywhere in a line: a file or folder to look at; a picture to see"),
+    ("!COMMAND", "run it here; the agent hears of it with your next line"),
     ("!!COMMAND", "the same, but the agent never hears of it"),
     ("/NAME TEXT", "a command, a prompt template of commands/, or a skill"),
 ];
 
 /// What keys do.
-pub const KEYS: [(&str, &str); 5] = [
-    ("Enter", "send; while the agent works, it is told before its next step"),
+pub const KEYS: [(&str, &str); 15] = [
+    ("Enter", "send; while the agent works, it is told at its next step"),
+    ("Shift+Enter", "a new row; also Ctrl-J, or a backslash before Enter"),
+    ("Tab", "complete; while the agent works, queue the line for afterwards"),
     ("Alt+Enter", "queue the line for when the current work is done"),
-    ("Esc", "stop what the agent does now; workers go on"),
-    ("Ctrl-C", "clear the line; on an empty line stop the agent; twice: leave"),
+    ("Alt+Up", "take back what was not read yet"),
+    ("Esc", "stop what the agent does now, workers go on; twice: go back to a line"),
+    ("Ctrl-C", "clear the line; on an empty line stop the agent; again: leave"),
     ("Ctrl-D", "leave"),
+    ("Ctrl-R", "search in what was typed before"),
+    ("Ctrl-G", "write the line in $EDITOR"),
+    ("Ctrl-S", "put the line aside, or take it back"),
+    ("Ctrl-T", "show or fold thoughts"),
+    ("Ctrl-O", "show the last call in full"),
+    ("Ctrl-/", "undo; Ctrl-A, Ctrl-E, Ctrl-W, Ctrl-K, Ctrl-Y and the like as in Emacs"),
+    ("Left", "on an empty line: the board of all workers"),
 ];
 
 /// The command of this name, which may be one of its other names.
