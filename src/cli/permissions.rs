@@ -85,7 +85,10 @@ fn read(call: &str) -> Result<(String, Value), NotReady> {
     };
     let tool = our_name(name).into_owned();
     if !is_known(&tool) {
-        return Err(NotReady { exit: Exit::Usage, why: format!("there is no tool {name}") });
+        return Err(NotReady {
+            exit: Exit::Usage,
+            why: format!("there is no tool {name}; tillerman tool list shows those that there are"),
+        });
     }
     let args = match tool.as_str() {
         "shell" => json!({ "command": inside }),

@@ -331,7 +331,7 @@ impl Ready {
         // Nobody chose the pilot: then what to do about it says more than the search that ended at it.
         let model = match self.model.strip_suffix("/pilot") {
             Some(pilot) if self.unchosen => {
-                format!("{pilot}: no language model (a key or -m adds one)")
+                format!("{pilot}: no language model (export ANTHROPIC_API_KEY=… adds one)")
             }
             _ => format!("{} ({})", self.model, self.why),
         };

@@ -88,7 +88,7 @@ pub enum SessionError {
     #[error("the entry cannot be written as JSON: {0}")]
     Encode(serde_json::Error),
     /// No session of the store has an id that begins so.
-    #[error("no session begins with {0:?}; -c goes on with the latest one")]
+    #[error("no session begins with {0:?}; `tillerman sessions` lists them, -c goes on with the latest one")]
     NotFound(String),
     /// No session of the archive, or of the trash, has an id that begins so.
     #[error("no session in the {} begins with {prefix:?}", place.name())]

@@ -21,7 +21,7 @@ fn has(rows: &[Value], group: &str, mark: &str, text: &str) -> bool {
 }
 
 #[test]
-fn whatever_is_not_right_is_found_with_what_to_do_about_it() {
+fn s4_36_whatever_is_not_right_is_found_with_what_to_do_about_it() {
     let place = Place::new();
     let write = |path: &str, text: &str| {
         let path = place.path().join(path);

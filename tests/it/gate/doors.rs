@@ -38,7 +38,10 @@ fn explain_names_verdict_rule_file_and_line() {
     let wider = place.tillerman(&["permissions", "explain", "escalate", "--allow", "escalate"]);
     assert_eq!((wider.code, wider.stdout.as_str()), (Some(7), "ask: a person is asked each time\n"));
     let wrong = place.tillerman(&["permissions", "explain", "nosuch(x)"]);
-    assert_eq!((wrong.code, wrong.stderr.as_str()), (Some(2), "tillerman: there is no tool nosuch\n"));
+    assert_eq!(
+        (wrong.code, wrong.stderr.as_str()),
+        (Some(2), "tillerman: there is no tool nosuch; tillerman tool list shows those that there are\n")
+    );
 }
 
 #[test]

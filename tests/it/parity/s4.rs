@@ -38,7 +38,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S4-33", "tool::toolbox::s4_28_to_s4_33_names_of_other_runtimes_are_understood"),
     tested("S4-34", "config::trust::the_env_file_of_a_trusted_workspace_gives_keys_below_those_of_the_environment"),
     tested("S4-35", "parity::library::s4_35_there_are_short_examples_that_say_how_to_run_them_and_run"),
-    tested("S4-36", "parity::process::s4_36_doctor_checks_the_set_up_and_says_what_to_do"),
+    tested("S4-36", "cli::doctor::s4_36_whatever_is_not_right_is_found_with_what_to_do_about_it"),
     tested("S4-37", "cli::tools::s4_37_a_tool_runs_without_an_agent_and_within_its_rights"),
     tested("S4-38", "parity::process::s4_38_what_the_program_logs_about_itself_is_set_by_a_variable"),
     tested("S4-39", "policy::f01_f02_f03_no_path_leads_out_of_the_workspace"),

@@ -67,7 +67,10 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
     assert_eq!(find("20260202"), "20260202-c");
     assert_eq!(find("20260101-a"), "20260101-a", "a whole id goes before those that begin with it");
     assert_eq!(find("20260101"), "2 sessions begin with \"20260101\": 20260101-ab, 20260101-a; write more of it");
-    assert_eq!(find("2027"), "no session begins with \"2027\"; -c goes on with the latest one");
+    assert_eq!(
+        find("2027"),
+        "no session begins with \"2027\"; `tillerman sessions` lists them, -c goes on with the latest one"
+    );
     assert!(matches!(store.find(""), Err(SessionError::NotFound(_))));
 }
 
