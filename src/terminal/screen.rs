@@ -138,8 +138,9 @@ impl Screen {
         }
     }
 
-    /// What still changes, at most `rows` lines, the most important last: a thought, the text of the main agent that
-    /// streams and is not final yet, and the calls that run, with their time and the last line of their output.
+    /// What still changes, at most `rows` lines, the most important last: a thought, the text of the main agent, or of a
+    /// worker that is shown alone, that streams and is not final yet, and the calls that run, with their time and the last
+    /// line of their output.
     pub fn live(&self, rows: usize) -> Vec<String> {
         let mut lines = match self.texts {
             Texts::Shown => self.main.pending(self.manner(self.width, true), rows),
@@ -148,6 +149,9 @@ impl Screen {
         let mut calls = self.main.running(self.manner(self.width, true));
         if let Some((task, voice)) = &self.watched {
             let named = self.named.then_some(*task);
+            if !self.named {
+                lines.extend(voice.pending(self.manner(self.width, true), rows));
+            }
             let running = voice.running(self.manner(self.width.saturating_sub(ASIDE), true));
             calls.extend(running.iter().map(|line| aside(self.look, named, line)));
         }
