@@ -18,7 +18,8 @@ const SAID: usize = 10;
 
 impl Talk<'_> {
     pub(super) async fn act(&mut self, typed: Typed) -> Next {
-        self.sight.stale = true;
+        // What a key on the board does to others, its deed tells.
+        self.sight.stale |= !matches!(typed, Typed::Key(_) | Typed::Pasted(_));
         match typed {
             Typed::Line(line) => {
                 let next = self.line(&line).await;
@@ -43,7 +44,10 @@ impl Talk<'_> {
             Typed::Refused(why) => self.complain(why).await,
             Typed::TakeBack => self.take_back().await,
             Typed::Focus(focus) => self.sight.away = !focus,
-            Typed::Board | Typed::Key(_) | Typed::Redraw => {}
+            Typed::Board => self.open_board().await,
+            Typed::Key(key) => self.board_key(key).await,
+            Typed::Pasted(text) => self.board_paste(&text),
+            Typed::Redraw => {}
             Typed::End => return Next::Leave,
         }
         Next::GoOn

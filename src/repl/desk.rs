@@ -124,6 +124,11 @@ impl Desk {
         self.put(|inbox| inbox.scene = Some(scene));
     }
 
+    /// A whole screen, or back from it. While it is shown, keys are given on as they are.
+    pub(super) fn fill(&self, frame: Option<Frame>) {
+        self.put(|inbox| inbox.frame = Some(frame));
+    }
+
     /// A text for the line, before what stands there.
     pub(super) fn give(&self, text: String) {
         self.put(|inbox| inbox.given.push(text));

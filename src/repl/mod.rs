@@ -10,6 +10,7 @@ pub mod composer;
 pub mod deed;
 mod desk;
 mod diff;
+mod helm;
 pub mod help;
 pub mod inquiry;
 mod keys;

@@ -123,6 +123,7 @@ impl Seat {
                 let act = self.composer.paste(&text);
                 self.act(act, keys);
             }
+            Some(Event::Paste(text)) => self.tell(Typed::Pasted(text)),
             Some(Event::Resize(..)) => {
                 self.painter.forget_frame(&mut self.out);
                 self.tell(Typed::Redraw);

@@ -203,7 +203,8 @@ impl Talk<'_> {
     /// Draws what is around the line; asks for what has changed.
     pub(super) async fn redraw(&mut self) {
         let Out::Above(desk) = self.out.clone() else { return };
-        if std::mem::take(&mut self.sight.stale) {
+        let fresh = std::mem::take(&mut self.sight.stale);
+        if fresh {
             self.sight.rows = self.runtime.tasks().await;
             self.sight.status = self.runtime.status(&self.session).await.ok();
             self.sight.pending = self.runtime.pending(&self.session).await;
@@ -214,6 +215,10 @@ impl Talk<'_> {
         if title != self.sight.title {
             desk.signal(title.clone());
             self.sight.title = title;
+        }
+        let rows = (fresh && self.board.is_some()).then(|| self.sight.rows.clone());
+        if self.draw_board(&desk, rows).await {
+            return;
         }
         let size = size();
         let (look, width) = (self.look, size.width.saturating_sub(1));

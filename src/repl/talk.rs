@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::broadcast::error::RecvError;
 
+use super::board::Board;
 use super::command::{self, Input, Misread};
 use super::complete::Completer;
 use super::help;
@@ -63,6 +64,8 @@ pub(super) struct Talk<'a> {
     pub(super) looked: Option<Looked>,
     /// What is drawn around the line.
     pub(super) sight: Sight,
+    /// The board, while it is shown in place of the conversation.
+    pub(super) board: Option<Board>,
     /// Thoughts are shown as they come.
     pub(super) thoughts: bool,
 }
@@ -90,6 +93,7 @@ impl<'a> Talk<'a> {
             exit,
             looked,
             sight,
+            board: None,
             thoughts: false,
         }
     }
@@ -142,6 +146,7 @@ impl<'a> Talk<'a> {
     pub(super) async fn hear(&mut self, news: Result<Envelope, RecvError>) -> Next {
         match news {
             Ok(envelope) if self.go_along(&envelope).await || self.is_ours(&envelope) => {
+                self.tell_board(&envelope);
                 self.screen.set_width(width());
                 let lines = self.screen.show(&envelope);
                 self.out.news(lines).await;

@@ -28,6 +28,8 @@ pub(super) enum Typed {
     Board,
     /// A key while a whole screen is shown.
     Key(KeyEvent),
+    /// A text pasted while a whole screen is shown.
+    Pasted(String),
     /// The terminal has another size, or came back.
     Redraw,
     /// The terminal has lost the focus, or has it again.

@@ -54,7 +54,7 @@ impl Board {
             (_, 0) => lines.extend(fill(workers(), left)),
             (0, _) => lines.extend(fill(self.chosen_one(right, room, now), right)),
             _ => {
-                let bar = self.look.dim("│");
+                let bar = self.look.dim("│ ");
                 let pairs = fill(workers(), left).zip(fill(self.chosen_one(right, room, now), right));
                 lines.extend(pairs.map(|(left, right)| format!("{left}{bar}{right}")));
             }
@@ -78,7 +78,7 @@ impl Board {
             (true, false) => (0, width),
             (false, _) => {
                 let left = (width / 4).clamp(LIST.0, LIST.1);
-                (left, width - left - 1)
+                (left, width - left - 2)
             }
         }
     }
@@ -109,12 +109,14 @@ impl Board {
     /// The chosen worker: who it is, what it does, and at the end what it asks.
     fn chosen_one(&self, width: usize, height: usize, now: Timestamp) -> Vec<String> {
         let Some(row) = self.row() else { return vec![] };
-        let mut lines = vec![facts(row, self.look, width), cut(&one_line(&row.title), width)];
+        let doing = if row.doing.is_empty() { String::new() } else { format!(" · {}", one_line(&row.doing)) };
+        let title = format!("{}{}", one_line(&row.title), self.look.dim(doing));
+        let mut lines = vec![facts(row, self.look, width), cut(&title, width)];
         let asked = self.asked(width, height, now);
         let (_, seen) = self.extent();
         let (view, edits) = (self.view_lines(), matches!(self.view, View::Edits));
         if view.is_empty() && edits {
-            lines.push(self.look.dim("no file was changed since the board was opened"));
+            lines.push(self.look.dim("no file was changed yet"));
         } else if view.is_empty() && row.status == TaskStatus::Queued {
             lines.push(self.look.dim("it has not begun"));
         }

@@ -46,7 +46,9 @@ impl Log {
         let earlier: Vec<&str> = progress.lines().collect();
         let room = KEPT.saturating_sub(self.lines.len());
         for line in earlier.iter().rev().take(room) {
-            self.lines.push_front(Line { text: look.dim(clean(line).replace('\n', " ")), edit: false });
+            // `14:03 edit_file src/main.rs (0.1 s)`
+            let edit = line.split(' ').nth(1).is_some_and(|word| EDITS.contains(&word));
+            self.lines.push_front(Line { text: look.dim(clean(line).replace('\n', " ")), edit });
         }
     }
 
@@ -59,12 +61,6 @@ impl Log {
         let edit = self.is_edit(&envelope.news);
         let told = self.screen.show(envelope);
         self.push(told, edit)
-    }
-
-    /// The lines that time is worth.
-    pub(super) fn tick(&mut self) -> usize {
-        let told = self.screen.tick();
-        self.push(told, false)
     }
 
     fn push(&mut self, told: Vec<String>, edit: bool) -> usize {

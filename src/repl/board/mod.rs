@@ -143,12 +143,6 @@ impl Board {
         self.lost(id, lost);
     }
 
-    /// A second is over.
-    pub fn tick(&mut self) {
-        let lost: Vec<(TaskId, usize)> = self.logs.iter_mut().map(|(id, log)| (*id, log.tick())).collect();
-        lost.into_iter().for_each(|(id, lost)| self.lost(id, lost));
-    }
-
     /// Shows the result of a task in place of its log; says so when there is none.
     pub fn show_result(&mut self, detail: &TaskDetail) {
         let Some(report) = &detail.result else {

@@ -151,7 +151,7 @@ fn even_twenty_columns_are_enough() {
 #[test]
 fn keys_become_deeds_for_the_chosen_worker() {
     let mut board = board(80, 24);
-    assert_eq!(screen(&board).lines().nth(1).unwrap().find("t_002"), Some(33), "the one that asks comes first");
+    assert_eq!(screen(&board).lines().nth(1).unwrap().find("t_002"), Some(34), "the one that asks comes first");
     key(&mut board, KeyCode::Char('s'));
     assert_eq!(typed(&mut board, "keep the API"), Deed::Steer(TWO, "keep the API".to_owned()));
     key(&mut board, KeyCode::Char('A'));

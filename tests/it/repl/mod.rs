@@ -5,6 +5,7 @@ mod command;
 mod complete;
 mod composer;
 mod hangup;
+mod helm;
 mod help;
 mod painter;
 pub mod pty;

@@ -8,31 +8,31 @@ use tempfile::TempDir;
 use super::pty::Terminal;
 
 /// A step that lasts until the test makes the file `go`.
-const WAIT: &str = "sh wait";
+pub(super) const WAIT: &str = "sh wait";
 
-struct Place {
+pub(super) struct Place {
     workspace: TempDir,
     home: TempDir,
 }
 
 impl Place {
-    fn new() -> Place {
+    pub(super) fn new() -> Place {
         let place = Place { workspace: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() };
         fs::write(place.path().join("wait"), "until [ -e go ]; do sleep 0.01; done").unwrap();
         place
     }
 
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.workspace.path()
     }
 
-    fn start(&self, args: &[&str]) -> Terminal {
+    pub(super) fn start(&self, args: &[&str]) -> Terminal {
         let terminal = Terminal::start(self.path(), self.home.path(), args);
         terminal.wait_for_prompt(" > ");
         terminal
     }
 
-    fn go(&self) {
+    pub(super) fn go(&self) {
         fs::write(self.path().join("go"), "").unwrap();
     }
 
