@@ -35,6 +35,11 @@ impl Looked {
         Looked { messages: None, told: runtime.is_told(), left: false, along: true, own: Vec::new() }
     }
 
+    /// The same from a message on: what is said while the terminal is made ready is not missed.
+    pub(super) fn after(runtime: &Runtime, seen: usize) -> Looked {
+        Looked { messages: Some(seen), ..Looked::now(runtime) }
+    }
+
     /// What people said there, but not here.
     fn lines(&mut self, said: &[Arc<Message>], look: Look) -> Vec<String> {
         let mut others = Vec::new();

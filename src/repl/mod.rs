@@ -83,6 +83,7 @@ pub async fn run(runtime: &Runtime, session: &SessionId, feed: Receiver<Envelope
     let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
     let mut threads = None;
     let completer = Completer::new(setup.root.clone());
+    let seen = runtime.transcript(session).await.map_or(0, |said| said.len());
     let (out, texts) = if at_terminal && !setup.dumb {
         runtime.can_ask(true);
         greet(runtime, session, &setup).await;
@@ -99,7 +100,7 @@ pub async fn run(runtime: &Runtime, session: &SessionId, feed: Receiver<Envelope
         // Folded until Ctrl-T; no thought is there yet that could be opened.
         screen.set_thoughts(false);
     }
-    let mut talk = Talk::new(runtime, session, screen, out, Place { root: setup.root, completer });
+    let mut talk = Talk::new(runtime, session, screen, out, Place { root: setup.root, completer, seen });
     // A script says its next line when the last is answered; a person may say it at once.
     let patient = !io::stdin().is_terminal();
     let exit = hold(&mut talk, &mut lines, feed, Hold { signals: &mut signals, raw: threads.is_some(), patient }).await;

@@ -38,6 +38,8 @@ pub(super) struct Place {
     pub(super) root: PathBuf,
     /// Knows what can be named.
     pub(super) completer: Completer,
+    /// Messages that there were before anything was drawn.
+    pub(super) seen: usize,
 }
 
 /// The conversation.
@@ -72,11 +74,11 @@ pub(super) struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     pub(super) fn new(runtime: &'a Runtime, session: &SessionId, screen: Screen, out: Out, place: Place) -> Talk<'a> {
-        let Place { root, completer } = place;
+        let Place { root, completer, seen } = place;
         let look = screen.look();
         let (busy, waiting, interrupted, shell, exit) = (false, false, None, None, Exit::Done);
         let sight = Sight::new();
-        let looked = runtime.looking().map(|_| Looked::now(runtime));
+        let looked = runtime.looking().map(|_| Looked::after(runtime, seen));
         Talk {
             runtime,
             session: session.clone(),
