@@ -272,6 +272,7 @@ impl<'a> Talk<'a> {
                 }
             }
             Input::Attach(task) => self.attach(Some(task)).await,
+            Input::Board => self.open_board().await,
             Input::Roam(roam) => self.roam(roam).await,
             Input::Budget(task, change) => self.budget(task, change).await,
             Input::Jobs(Some(id)) => match self.runtime.kill_job(&self.session, id).await {

@@ -51,6 +51,8 @@ pub enum Input {
     Jobs(Option<u32>),
     /// All tasks.
     Tasks,
+    /// All tasks on a full screen.
+    Board,
     /// One task.
     Task(TaskId),
     /// Watch a worker live.
@@ -127,6 +129,7 @@ fn slash(name: &str, rest: &str) -> Result<Input, Misread> {
         "/status" => Ok(Input::Status),
         "/cost" => Ok(Input::Cost),
         "/tasks" => Ok(Input::Tasks),
+        "/board" => Ok(Input::Board),
         "/jobs" if rest.is_empty() => Ok(Input::Jobs(None)),
         "/jobs" => match split(rest) {
             ("kill", id) if id.parse::<u32>().is_ok() => Ok(Input::Jobs(id.parse().ok())),

@@ -27,6 +27,7 @@ fn every_form_of_a_line_is_understood() {
         ("/abort", Input::Abort(None)),
         ("/abort t_012", Input::Abort(Some(TaskId(12)))),
         ("/tasks", Input::Tasks),
+        ("/board", Input::Board),
         ("/task t_002", Input::Task(TaskId(2))),
         ("/attach @t_002", Input::Attach(TaskId(2))),
         ("/detach", Input::Detach),
