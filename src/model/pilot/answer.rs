@@ -74,7 +74,7 @@ fn dispatched(title: &str, output: &str) -> String {
         return plain(output);
     };
     format!(
-        "On it: {id} “{title}” runs in the background. Ask me anything meanwhile;\n\
+        "On it: {id} “{title}” runs in the background. Ask me anything meanwhile; \
          `steer {id} also run CMD` changes its course, `abort {id}` ends it, `tasks` shows how it goes."
     )
 }

@@ -221,7 +221,7 @@ async fn results_become_a_sentence_and_the_result() {
         (
             "dispatch nap: sleep 2",
             "t_007 is dispatched; its files are in .tasks/t_007/.",
-            "On it: t_007 “nap” runs in the background. Ask me anything meanwhile;\n\
+            "On it: t_007 “nap” runs in the background. Ask me anything meanwhile; \
           `steer t_007 also run CMD` changes its course, `abort t_007` ends it, `tasks` shows how it goes.",
         ),
     ];
