@@ -1,7 +1,6 @@
 //! What a person has done by the program itself, without an agent: a note kept, the conversation written out or copied, the
 //! files of a workspace made.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use base64::Engine;
@@ -14,6 +13,7 @@ use super::talk::Talk;
 use crate::config;
 use crate::message::{Message, Role};
 use crate::runtime::{Chosen, NotChosen};
+use crate::terminal::theme::Theme;
 
 /// Most bytes that are copied: terminals cut longer sequences.
 const COPIED: usize = 100_000;
@@ -33,6 +33,8 @@ pub enum Deed {
     Model(String),
     /// Let it think more or less.
     Effort(String),
+    /// Other colours, until the program ends.
+    Theme(String),
     /// Run a command of this program, shown like one of the person's own.
     Own(&'static str),
 }
@@ -49,6 +51,7 @@ pub(super) fn read(name: &str, rest: &str) -> Option<Result<Deed, Misread>> {
         "/copy" => Ok(Deed::Copy),
         "/model" => Ok(Deed::Model(rest.to_owned())),
         "/effort" => Ok(Deed::Effort(rest.to_owned())),
+        "/theme" => Ok(Deed::Theme(rest.to_owned())),
         "/doctor" => Ok(Deed::Own("doctor")),
         _ => return None,
     })
@@ -63,6 +66,7 @@ impl Talk<'_> {
             Deed::Copy => self.copy().await,
             Deed::Model(name) => self.chosen(self.runtime.set_model(&self.session, &name).await),
             Deed::Effort(word) => self.chosen(self.runtime.set_effort(&self.session, &word).await),
+            Deed::Theme(name) => self.theme(&name),
             Deed::Own(command) => return self.own(command).await,
         };
         match done {
@@ -76,6 +80,17 @@ impl Talk<'_> {
         let effort = effort.map(|effort| format!(", effort {}", effort.word())).unwrap_or_default();
         let doubt = doubt.map(|doubt| format!("; {doubt}")).unwrap_or_default();
         Ok(format!("{model}{effort} answers from the next line on{doubt}"))
+    }
+
+    fn theme(&mut self, name: &str) -> Result<String, String> {
+        let names = Theme::NAMES.map(|(name, _)| name).join(", ");
+        let Some(theme) = Theme::named(name) else {
+            let what = if name.is_empty() { "which theme?".to_owned() } else { format!("no theme {name}") };
+            return Err(format!("{what} There are {names}: /theme dark"));
+        };
+        self.look.theme = theme;
+        self.screen.set_look(self.look);
+        Ok(format!("{name} from here on; `theme: {name}` in config.md keeps it"))
     }
 
     async fn init(&self) -> Result<String, String> {
@@ -105,14 +120,10 @@ impl Talk<'_> {
         if answer.len() > COPIED {
             return Err(format!("the answer has over {COPIED} bytes, more than terminals take; /export writes it out"));
         }
-        if matches!(self.out, Out::Plain) {
+        let Out::Above(desk) = &self.out else {
             return Err("there is no terminal here that could copy it; /export writes it out".to_owned());
-        }
-        let sequence = format!("\x1b]52;c;{}\x07", STANDARD.encode(&answer));
-        // One write, so that nothing else comes in between.
-        let mut terminal = std::io::stdout().lock();
-        let wrote = terminal.write_all(sequence.as_bytes()).and_then(|()| terminal.flush());
-        wrote.map_err(|error| format!("the terminal does not take it: {error}"))?;
+        };
+        desk.signal(format!("\x1b]52;c;{}\x07", STANDARD.encode(&answer)));
         Ok(format!("copied the last answer, {} characters", answer.chars().count()))
     }
 

@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::composer::View;
 use super::painter::{Panel, Size};
+use crate::terminal::Look;
 
 /// Rows that the line being typed may take.
 const INPUT: usize = 12;
@@ -32,6 +33,8 @@ pub struct Scene {
     pub busy: bool,
     /// There is something that Esc stops.
     pub stops: bool,
+    /// How the line is written.
+    pub look: Look,
 }
 
 /// Rows that the line being typed may have at most.

@@ -68,6 +68,7 @@ impl Seat {
                 self.out.extend_from_slice(sequence.as_bytes());
             }
             if let Some(scene) = work.scene {
+                self.look = scene.look;
                 self.scene = scene;
             }
             if let Some(frame) = work.frame {

@@ -230,6 +230,7 @@ impl Talk<'_> {
             status: self.sight.status_line(self.busy, self.countdown(), look, width),
             busy: self.busy,
             stops: self.busy || self.is_in_shell(),
+            look,
         };
         desk.show(scene);
     }

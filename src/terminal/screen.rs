@@ -58,6 +58,11 @@ impl Screen {
         screen
     }
 
+    /// From here on it writes like this.
+    pub fn set_look(&mut self, look: Look) {
+        self.look = look;
+    }
+
     /// How it writes.
     pub fn look(&self) -> Look {
         self.look
