@@ -19,6 +19,7 @@ mod patience;
 mod pilot;
 mod policy;
 mod prompt;
+mod readme;
 mod repl;
 mod role;
 mod runaway;

@@ -38,7 +38,12 @@ type Input = Arc<Mutex<Box<dyn Write + Send>>>;
 impl Terminal {
     /// Starts tillerman in a workspace, with a home of its own and no keys.
     pub fn start(workspace: &Path, home: &Path, args: &[&str]) -> Terminal {
-        let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
+        Terminal::sized(workspace, home, args, ROWS)
+    }
+
+    /// The same with so many rows.
+    pub fn sized(workspace: &Path, home: &Path, args: &[&str], rows: u16) -> Terminal {
+        let size = PtySize { rows, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tillerman"));
         command.args(args);
@@ -52,7 +57,7 @@ impl Terminal {
         command.env("NO_COLOR", "1");
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let parser = Mutex::new(vt100::Parser::new(ROWS, COLUMNS, 1000));
+        let parser = Mutex::new(vt100::Parser::new(rows, COLUMNS, 1000));
         let screen = Arc::new(Screen { parser, answer: Mutex::default(), drawn: Condvar::new() });
         let output = pair.master.try_clone_reader().unwrap();
         let input: Input = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
