@@ -7,7 +7,8 @@ use std::process::Command;
 
 use crossterm::event::{Event, KeyEventKind};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
-use rustix::process::{Signal, getpid, kill_process};
+use signal_hook::consts::SIGTSTP;
+use signal_hook::low_level::raise;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::composer::{Act, Around, Composer};
@@ -153,8 +154,9 @@ impl Seat {
             Act::Clear => self.painter.clear(&mut self.out),
             Act::Edit => self.away(keys, Seat::edit),
             Act::Suspend => self.away(keys, |_| {
-                // It comes back when the shell continues it; one that cannot be stopped goes on at once.
-                kill_process(getpid(), Signal::TSTP).map_err(|error| error.to_string())
+                // To this thread, so that it stands still here until the shell continues it, and takes the terminal after the
+                // shell has given it back. One that cannot be stopped goes on at once.
+                raise(SIGTSTP).map_err(|error| error.to_string())
             }),
         }
     }
