@@ -170,7 +170,10 @@ impl<'a> Talk<'a> {
 
     pub(super) async fn tick(&mut self) -> Next {
         let lines = self.screen.tick();
-        self.out.news(lines).await;
+        // At the prompt a call that runs long is seen while it runs.
+        if matches!(self.out, Out::Plain) {
+            self.out.news(lines).await;
+        }
         self.look_on().await;
         self.sight.stale = true;
         Next::GoOn
