@@ -4,7 +4,7 @@ use super::{Promise, later, tested};
 
 pub const PROMISES: &[Promise] = &[
     tested("S1-01", "parity::run::s1_01_s4_13_at_the_turn_limit_one_turn_without_tools_sums_up"),
-    tested("S1-02", "terminal::text::colours_follow_the_flag_then_the_environment_then_the_terminal"),
+    tested("S1-02", "terminal::screen::s1_02_each_kind_of_message_has_its_colour"),
     tested("S1-03", "parity::wire::s1_03_s2_02_s4_01_the_sources_providers_are_known"),
     tested("S1-04", "model::retry::every_kind_of_fault_has_its_attempts"),
     tested("S1-05", "cli::json::every_event_is_one_flat_line_or_none"),
@@ -46,7 +46,7 @@ pub const PROMISES: &[Promise] = &[
     tested("S1-41", "parity::agents::s1_41_the_main_agent_reads_which_agents_there_are_and_a_worker_does_not"),
     tested("S1-42", "trace::s1_42_the_run_log_tells_requests_responses_calls_and_results"),
     tested("S1-43", "trace::s1_43_a_workers_run_log_names_the_worker"),
-    tested("S1-44", "repl::story::news_leave_the_half_typed_line_as_it_is"),
+    tested("S1-44", "repl::composer::lines_of_before_come_back_and_the_one_begun_is_kept"),
     tested("S1-45", "parity::process::s0_07_s0_09_s1_45_one_prompt_one_answer_on_stdout"),
     tested("S1-46", "skill::skills_of_all_layouts_are_found"),
     tested("S1-47", "parity::every_promise_that_is_called_tested_has_its_test"),

@@ -8,6 +8,7 @@ mod hangup;
 mod helm;
 mod help;
 mod painter;
+mod panel;
 pub mod pty;
 mod roam;
 mod said;

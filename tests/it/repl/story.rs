@@ -123,6 +123,29 @@ fn news_come_above_a_line_of_several_rows() {
 }
 
 #[test]
+fn a_steer_that_nobody_has_read_is_taken_back_into_the_line() {
+    let place = Place::new();
+    let terminal = place.start(&[]);
+    terminal.say(&format!("run `{WAIT}`"));
+    terminal.wait_for_prompt(" ↳ ");
+    terminal.say("only the first file");
+    terminal.wait_for("not read yet");
+    terminal.wait_for("→ main: only the first file");
+    terminal.type_keys("\u{1b}[1;3A");
+    terminal.wait_until("the words in the line", |_| terminal.cursor_line().0 == " ↳ only the first file");
+    terminal.wait_until("nothing pending", |screen| !screen.contains("not read yet"));
+    terminal.type_keys("\u{3}");
+    terminal.wait_for_prompt(" ↳ ");
+    terminal.type_keys("\u{1b}[1;3A");
+    terminal.wait_for("nothing to take back");
+    place.go();
+    terminal.wait_for_prompt(" > ");
+    assert!(!terminal.contents().contains("seen at turn"), "{}", terminal.contents());
+    terminal.type_keys("\u{4}");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+#[test]
 fn a_signal_ends_the_prompt_also_while_news_wait() {
     let place = Place::new();
     let terminal = place.start(&[]);

@@ -64,6 +64,32 @@ pub(super) fn noted(text: &str) -> AgentEvent {
 }
 
 #[test]
+fn s1_02_each_kind_of_message_has_its_colour() {
+    let mut screen = Screen::new(Look { color: true, ..Look::PLAIN }, 60, PathBuf::from("/w"), Texts::Shown);
+    let events = vec![
+        AgentEvent::RunStarted,
+        AgentEvent::TurnStarted { turn: 1 },
+        replied("Said."),
+        started("a", "good"),
+        finished("a", "", false),
+        started("b", "wrong"),
+        finished("b", "exit 1", true),
+        noted("heard"),
+        AgentEvent::Failed { why: "over".into() },
+    ];
+    let lines = shown(&mut screen, &main_source(), events);
+    let colour = |words: &str, colour: &str| {
+        let line = lines.iter().find(|line| line.contains(words)).unwrap_or_else(|| panic!("no {words} in {lines:?}"));
+        assert!(line.contains(colour), "{line:?}");
+    };
+    colour("Said.", "\x1b[36m●\x1b[0m");
+    colour("good", "\x1b[32m✓\x1b[0m");
+    colour("wrong", "\x1b[31m✗\x1b[0m");
+    colour("seen at turn", "\x1b[2m");
+    colour("over", "\x1b[31m✗\x1b[0m");
+}
+
+#[test]
 fn an_answer_comes_as_whole_lines_with_one_bullet() {
     let events = vec![
         AgentEvent::RunStarted,
