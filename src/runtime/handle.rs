@@ -14,6 +14,7 @@ use super::adopt::Adoption;
 use super::conduct::Conversation;
 use super::control::Door;
 use super::crew::{Crew, CrewMsg, Founding};
+use super::farewell;
 use super::feed::{Envelope, News, Source};
 use super::grace;
 use super::ground;
@@ -262,6 +263,8 @@ impl Runtime {
         let site = &self.inner.site;
         let (in_time, ()) = tokio::join!(site.busy.idle_within(FAREWELL), site.yard.end_all());
         let _ = self.inner.crew.kill_and_wait(Some(Duration::from_millis(300))).await;
+        // They end with the crew, and only then can their conversations be opened again.
+        farewell::gone(&mains).await;
         if !in_time {
             tracing::warn!("some runs did not end in time; they are dropped");
             tokio::select! {

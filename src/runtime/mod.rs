@@ -20,6 +20,7 @@ mod conversations;
 mod crew;
 mod edit;
 mod evidence;
+mod farewell;
 mod feed;
 mod grace;
 mod ground;
