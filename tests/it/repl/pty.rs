@@ -102,6 +102,11 @@ impl Terminal {
         });
     }
 
+    /// As long as a person takes to read a question: a word that comes sooner is not taken for its answer.
+    pub fn read(&self) {
+        thread::park_timeout(2 * HABIT);
+    }
+
     /// Waits until no run goes on, whatever stands in the prompt.
     pub fn wait_for_prompt_free(&self) {
         self.wait_until("no run", |screen| !screen.contains("esc stop"));

@@ -64,7 +64,8 @@ async fn endless(time: Duration) -> u64 {
         let kept = bytes.min(MIB);
         assert_eq!((spool.bytes, fs::metadata(spool.path).unwrap().len()), (kept, kept));
     }
-    assert!(resident().saturating_sub(before) < 16 * MIB);
+    // It wrote more than twice as much; a loaded machine spreads what is kept over more arenas.
+    assert!(resident().saturating_sub(before) < 32 * MIB);
     bytes
 }
 

@@ -29,22 +29,17 @@ fn ask(terminal: &Terminal, number: usize, words: &[&str]) {
         let screen = folded(screen);
         words.iter().all(|word| screen.contains(&folded(word)))
     });
+    terminal.read();
 }
 
 fn folded(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// Says a word to the call that is shown; once more where it came too soon after the question.
+/// Says a word to the call that is shown, or a line.
 fn answer(terminal: &Terminal, word: &str, number: usize) {
-    let refusals = |screen: &str| folded(screen).matches("answeragain").count();
-    let (before, done) = (refusals(&terminal.contents()), format!("● done {number}"));
     terminal.say(word);
-    terminal.wait_until(&done, |screen| screen.contains(&done) || refusals(screen) > before);
-    if !terminal.contents().contains(&done) {
-        terminal.say(word);
-    }
-    terminal.wait_for(&done);
+    terminal.wait_for(&format!("● done {number}"));
     terminal.wait_for_prompt(" > ");
 }
 
