@@ -67,12 +67,12 @@ fn rows() -> Vec<TaskRow> {
 }
 
 fn detail(row: TaskRow, progress: &str) -> TaskDetail {
-    let (dir, brief) = (PathBuf::from("/work/.tasks").join(row.id.to_string()), Brief::default());
+    let (dir, brief) = (PathBuf::from("/proj/.tasks").join(row.id.to_string()), Brief::default());
     TaskDetail { row, brief, progress: progress.to_owned(), result: None, dir }
 }
 
 fn board(width: u16, height: u16) -> Board {
-    let mut board = Board::new(Look::PLAIN, PathBuf::from("/work"), (width, height));
+    let mut board = Board::new(Look::PLAIN, PathBuf::from("/proj"), (width, height));
     board.set_rows(rows());
     for (row, progress) in
         rows().into_iter().zip(["13:57 shell cargo bench (12.0 s)\n13:58 found 5 hot paths\n", "", "", ""])
@@ -144,7 +144,7 @@ fn even_twenty_columns_are_enough() {
     key(&mut board, KeyCode::Char('s'));
     let (lines, cursor) = board.draw(now());
     assert_eq!((lines.len(), cursor), (6, Some((10, 5))));
-    let none = Board::new(Look::PLAIN, PathBuf::from("/work"), (20, 6)).draw(now()).0;
+    let none = Board::new(Look::PLAIN, PathBuf::from("/proj"), (20, 6)).draw(now()).0;
     assert!(none.iter().any(|line| line.contains("no workers yet")), "{none:?}");
 }
 
@@ -264,7 +264,7 @@ fn changes_alone_and_the_result_are_seen_in_the_same_place() {
         started: Some(now()),
         ended: now(),
         took: Duration::from_secs(41),
-        dir: PathBuf::from("/work/.tasks/t_004"),
+        dir: PathBuf::from("/proj/.tasks/t_004"),
         verified: vec![],
         files: vec!["README.md".to_owned()],
         changed: vec![],
@@ -280,7 +280,7 @@ fn changes_alone_and_the_result_are_seen_in_the_same_place() {
 
 #[test]
 fn what_it_does_not_know_is_asked_for_once() {
-    let mut board = Board::new(Look::PLAIN, PathBuf::from("/work"), (80, 24));
+    let mut board = Board::new(Look::PLAIN, PathBuf::from("/proj"), (80, 24));
     board.set_rows(rows());
     assert_eq!(board.unknown(), [ONE, TWO, TaskId(3)], "those that go on");
     for row in rows() {
@@ -301,7 +301,7 @@ proptest! {
         title in "[a-z日本語ｗ👩‍👩‍👧🇩🇪é\\t ]{0,60}", said in "\\PC{0,200}", size in (1_u16..130, 1_u16..40), keys in "[a-zA-G0-9 ]{0,12}",
     ) {
         let look = Look { color: true, ..Look::PLAIN };
-        let mut board = Board::new(look, PathBuf::from("/work"), size);
+        let mut board = Board::new(look, PathBuf::from("/proj"), size);
         let mut all = rows();
         all[0].title.clone_from(&title);
         all[1].questions[0].text.clone_from(&said);
