@@ -79,8 +79,8 @@ async fn p06_p08_what_a_command_leaves_behind_ends_with_it_and_is_counted() {
         ("nothing", "true", 0),
         ("a job", "sleep 300 & echo done", 1),
         ("a quiet job", "sleep 300 >/dev/null 2>&1 & echo done", 1),
-        ("an escaped job that keeps the pipe", "setsid sleep 300 & sleep 0.05; echo done", 1),
-        ("an escaped quiet job", "setsid sleep 300 >/dev/null 2>&1 & sleep 0.05; echo done", 1),
+        ("an escaped job that keeps the pipe", "setsid sleep 300 & sleep 0.5; echo done", 1),
+        ("an escaped quiet job", "setsid sleep 300 >/dev/null 2>&1 & sleep 0.5; echo done", 1),
         ("an orphan", "(setsid sh -c 'sleep 300 & exit' >/dev/null 2>&1); echo done", 1),
     ];
     for tier in KINDS {
